@@ -1,0 +1,26 @@
+# The IREE runtime, built from source as a subdirectory: only the local drivers, the embedded ELF loader and (on request) HIP and CUDA.
+if(NOT EXISTS "${IREE_SOURCE_DIR}/runtime/src/iree/base/api.h")
+  message(FATAL_ERROR "No IREE source at IREE_SOURCE_DIR=${IREE_SOURCE_DIR}. Run scripts/setup.sh (it fetches the pinned crate), or pass -DIREE_SOURCE_DIR=<an IREE checkout>.")
+endif()
+get_filename_component(MLXCEL_IREE_REAL_DIR "${IREE_SOURCE_DIR}" REALPATH)
+
+foreach(option COMPILER TESTS BENCHMARKS SAMPLES PYTHON_BINDINGS BINDINGS_TFLITE BINDINGS_TFLITE_JAVA)
+  set(IREE_BUILD_${option} OFF CACHE BOOL "" FORCE)
+endforeach()
+foreach(option HAL_DRIVER_DEFAULTS HAL_EXECUTABLE_LOADER_DEFAULTS HAL_EXECUTABLE_PLUGIN_DEFAULTS ENABLE_LIBBACKTRACE ERROR_ON_MISSING_SUBMODULES)
+  set(IREE_${option} OFF CACHE BOOL "" FORCE)
+endforeach()
+foreach(option DRIVER_LOCAL_SYNC DRIVER_LOCAL_TASK EXECUTABLE_LOADER_EMBEDDED_ELF)
+  set(IREE_HAL_${option} ON CACHE BOOL "" FORCE)
+endforeach()
+set(IREE_HAL_DRIVER_HIP ${MLXCEL_HIP} CACHE BOOL "" FORCE)
+set(IREE_HAL_DRIVER_CUDA ${MLXCEL_CUDA} CACHE BOOL "" FORCE)
+if(MLXCEL_SANITIZE STREQUAL "address")
+  set(IREE_ENABLE_ASAN OFF CACHE BOOL "" FORCE)  # the flags come from mlxcel_options.cmake
+endif()
+add_subdirectory("${MLXCEL_IREE_REAL_DIR}" iree EXCLUDE_FROM_ALL SYSTEM)
+
+add_library(mlxcel_iree_base INTERFACE)
+target_link_libraries(mlxcel_iree_base INTERFACE iree::base)
+target_include_directories(mlxcel_iree_base SYSTEM INTERFACE "${MLXCEL_IREE_REAL_DIR}/runtime/src" "${CMAKE_BINARY_DIR}/iree/runtime/src")
+target_compile_definitions(mlxcel_iree_base INTERFACE _GNU_SOURCE)

@@ -1,0 +1,64 @@
+#include "base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/limits.h"
+
+// jansson recurses once a level, so depth is bounded by a scan that only needs to know strings from structure.
+static bool json_depth_is_legal(iree_string_view_t text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size; ++i) {
+    char c = text.data[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > MLXCEL_JSON_DEPTH_MAX) return false;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return true;
+}
+
+iree_status_t mlxcel_json_parse(iree_string_view_t text, const char* origin, json_t** out_value) {
+  *out_value = NULL;
+  if (!json_depth_is_legal(text)) {
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: JSON nested deeper than %d levels; no checkpoint file needs that", origin, MLXCEL_JSON_DEPTH_MAX);
+  }
+  json_error_t error;
+  *out_value = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+  if (*out_value) return iree_ok_status();
+  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: line %d, column %d: not valid JSON: %s; restore the file from its source", origin, error.line,
+                          error.column, error.text);
+}
+
+iree_status_t mlxcel_json_read_file(const char* path, uint64_t max_bytes, json_t** out_value) {
+  *out_value = NULL;
+  char* text = NULL;
+  size_t size = 0;
+  IREE_RETURN_IF_ERROR(mlxcel_file_read(path, max_bytes, &text, &size));
+  iree_status_t status = mlxcel_json_parse(iree_make_string_view(text, size), path, out_value);
+  free(text);
+  return status;
+}
+
+iree_status_t mlxcel_json_write(const json_t* value, bool compact, char** out_text) {
+  size_t flags = JSON_SORT_KEYS | JSON_ENCODE_ANY | (compact ? JSON_COMPACT : JSON_INDENT(2));
+  char* text = json_dumps(value, flags);
+  *out_text = NULL;
+  if (!text) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory while writing JSON");
+  size_t size = strlen(text);
+  *out_text = malloc(size + 2);
+  if (*out_text) {
+    memcpy(*out_text, text, size);
+    memcpy(*out_text + size, "\n", 2);
+  }
+  free(text);
+  return *out_text ? iree_ok_status() : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory while writing JSON");
+}

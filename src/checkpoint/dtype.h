@@ -1,0 +1,30 @@
+// dtype.h: element types of safetensors files.
+#ifndef MLXCEL_CHECKPOINT_DTYPE_H_
+#define MLXCEL_CHECKPOINT_DTYPE_H_
+
+#include "base/base.h"
+
+typedef enum mlxcel_dtype_e {
+  MLXCEL_DTYPE_F64,
+  MLXCEL_DTYPE_F32,
+  MLXCEL_DTYPE_F16,
+  MLXCEL_DTYPE_BF16,
+  MLXCEL_DTYPE_I64,
+  MLXCEL_DTYPE_I32,
+  MLXCEL_DTYPE_I16,
+  MLXCEL_DTYPE_I8,
+  MLXCEL_DTYPE_U64,
+  MLXCEL_DTYPE_U32,
+  MLXCEL_DTYPE_U16,
+  MLXCEL_DTYPE_U8,
+  MLXCEL_DTYPE_BOOL,
+  MLXCEL_DTYPE_COUNT,
+} mlxcel_dtype_t;
+
+// The safetensors name ("F32", "BF16", ...).
+const char* mlxcel_dtype_name(mlxcel_dtype_t dtype);
+uint32_t mlxcel_dtype_byte_count(mlxcel_dtype_t dtype);
+// False if |name| isn't a type we know (sub-byte and F8 types among them).
+bool mlxcel_dtype_parse(iree_string_view_t name, mlxcel_dtype_t* out_dtype);
+
+#endif  // MLXCEL_CHECKPOINT_DTYPE_H_
