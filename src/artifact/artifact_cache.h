@@ -1,0 +1,79 @@
+// artifact_cache.h: a content-addressed store of compiled modules: <root>/<key>/{model.mlir, model.vmfb, manifest.json} plus <root>/locks.
+//
+// Key = SHA-256 over the MLIR text, the contract's canonical bytes and the build identity (compiler digests, flags, kernel objects, target). An entry is
+// published whole (temporary folder, rename) under a lock that the kernel drops when its owner dies. An entry that fails verification is left for
+// inspection, named, and never run. A hit works without a compiler.
+#ifndef MLXCEL_ARTIFACT_ARTIFACT_CACHE_H_
+#define MLXCEL_ARTIFACT_ARTIFACT_CACHE_H_
+
+#include "artifact/program_interface.h"
+#include "base/fs.h"
+#include "base/sha256.h"
+
+typedef struct mlxcel_artifact_object_t {  // a kernel object file, linked into the module by the compiler
+  const char* file_name;                   // as the MLIR text names it
+  const void* data;
+  size_t size;
+} mlxcel_artifact_object_t;
+
+typedef struct mlxcel_artifact_request_t {
+  iree_string_view_t mlir_text;
+  iree_string_view_t contract_text;         // canonical bytes
+  iree_string_view_t contract_fingerprint;  // SHA-256 of them, hex
+  uint32_t contract_version;
+  iree_string_view_t profile;               // "pinned-f32"
+  iree_string_view_t target;                // "llvm-cpu x86-64-v3": backend and processor
+  size_t flag_count;
+  const char* const* flags;                 // compile flags, in order, without input, output and search path
+  size_t object_count;
+  const mlxcel_artifact_object_t* objects;
+  const mlxcel_program_interface_t* interface;
+  const char* compiler_path;                // NULL or empty: a hit is still possible if one entry matches all but the compiler's digest (see lookup)
+} mlxcel_artifact_request_t;
+
+typedef struct mlxcel_artifact_progress_t {
+  void (*notify)(void* user_data, const char* step, double elapsed_seconds);  // called every 100 ms while compiling, from the calling thread; may be NULL
+  bool (*cancelled)(void* user_data);                                         // polled at the same rate; true kills the compiler's process group; may be NULL
+  void* user_data;
+} mlxcel_artifact_progress_t;
+
+// A verified module, in memory: what was hashed is what runs (the file isn't read a second time).
+typedef struct mlxcel_artifact_t {
+  char* folder;
+  mlxcel_mapped_file_t vmfb;  // or a private copy; 8-byte aligned at least
+  mlxcel_program_interface_t interface;
+  mlxcel_sha256_hex_t key, vmfb_digest, contract_fingerprint;
+  char* manifest_text;
+  bool was_cached;
+  double compile_seconds;  // 0 on a hit
+} mlxcel_artifact_t;
+void mlxcel_artifact_deinitialize(mlxcel_artifact_t* artifact);
+
+// $MLXCEL_CACHE_DIR, else $XDG_CACHE_HOME/mlxcel, else $HOME/.cache/mlxcel; malloc'ed.
+iree_status_t mlxcel_artifact_cache_default_root(char** out_root);
+
+// Finds and verifies, or compiles and publishes. On a read-only or full cache the module is compiled and used from memory, with a warning through the
+// log, unless even a temporary folder can't be made.
+iree_status_t mlxcel_artifact_obtain(const char* cache_root, const mlxcel_artifact_request_t* request, const mlxcel_artifact_progress_t* progress,
+                                     mlxcel_artifact_t* out_artifact);
+
+// Reads and verifies the entry in |folder| (manifest, digests, versions). NOT_FOUND: absent. DATA_LOSS: altered; the message names the file and the field.
+iree_status_t mlxcel_artifact_load(const char* folder, mlxcel_artifact_t* out_artifact);
+
+// `mlxcel cache ls|verify|prune`.
+typedef struct mlxcel_artifact_listing_t {
+  char key[65];
+  char* model;       // free text of the manifest: module, profile, target
+  uint64_t byte_count;
+  int64_t created_unix, used_unix;
+  iree_status_t status;  // verification result (verify) or ok; owned
+} mlxcel_artifact_listing_t;
+iree_status_t mlxcel_artifact_cache_list(const char* cache_root, bool verify, size_t* out_count, mlxcel_artifact_listing_t** out_entries);
+void mlxcel_artifact_cache_list_free(size_t count, mlxcel_artifact_listing_t* entries);
+// Removes entries unused for |max_age_days| days (0 = all), and leftovers of killed compilations; reports what it removed.
+iree_status_t mlxcel_artifact_cache_prune(const char* cache_root, uint32_t max_age_days, size_t* out_removed_count, uint64_t* out_removed_bytes);
+
+// Digest of a compiler: of libIREECompiler.so and iree-lld beside it and of the program; cached in <root>/compilers.json by path, size, mtime, inode.
+iree_status_t mlxcel_compiler_digest(const char* cache_root, const char* compiler_path, mlxcel_sha256_hex_t* out_digest);
+
+#endif  // MLXCEL_ARTIFACT_ARTIFACT_CACHE_H_
