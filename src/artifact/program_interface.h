@@ -6,7 +6,7 @@
 //   prefill_<C>(tokens i32[C], slots i32[C], positions i32[C], rope_cos f32[P, rope_width], rope_sin f32[P, rope_width], k_cache, v_cache)
 //              -> (hidden f32[C, hidden], k_cache, v_cache)
 //   decode_<B>(tokens i32[B], slots i32[B], positions i32[B], rope_cos, rope_sin, k_cache, v_cache) -> (logits f32[B, vocab], k_cache, v_cache)
-//   head_<R>(hidden f32[R, hidden]) -> (logits f32[R, vocab])
+//   head_<R>(hidden f32[rows, hidden], index i32[R]) -> (logits f32[R, vocab]); index[r] is the row of hidden, -1 = inactive
 // Caches: kv_dtype [layers, slots, kv_heads, context, head_dim], row-major, slots and context dynamic; each cache argument is consumed and comes back as
 // the result that aliases it. Rope tables: P = context.
 #ifndef MLXCEL_ARTIFACT_PROGRAM_INTERFACE_H_

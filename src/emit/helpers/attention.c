@@ -1,0 +1,21 @@
+#include "emit/helpers/helper_common.h"
+
+mlxcel_value_t mlxcel_emit_attention(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape, mlxcel_value_t q,
+                                     const mlxcel_kv_values_t* kv) {
+  mlxcel_clause_t clause = mlxcel_pinned_clause(MLXCEL_OP_ATTENTION, MLXCEL_KERNEL_ATTENTION);
+  clause.rounding = "score:fma-f32+tree:f32+scale-after-dot:f32+exp:f32+sum:f32+tree:f32+value:fma-f32+combine:f32-fma+quotient:f32";
+  clause.association = "scores:lanes(16,tree)+blocks(64,absolute):lanes(16,tree)+values:sequential+combine:sequential";
+  clause.functions = "mlxcel-exp-1+ieee-div";
+  mlxcel_module_clause(builder, &clause);
+
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_ATTENTION, .workgroups = mlxcel_workgroups_for(rows->count * shape->heads)};
+  const mlxcel_value_t buffers[] = {q, kv->k_cache, kv->v_cache, rows->slots, rows->positions};
+  for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); ++i) mlxcel_dispatch_add(&dispatch, buffers[i]);
+  const int64_t sizes[] = {rows->count, shape->heads, shape->kv_heads, shape->head_dim, shape->layer};
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) mlxcel_dispatch_add_i32(builder, &dispatch, sizes[i]);
+  mlxcel_dispatch_add(&dispatch, mlxcel_dim_i32(builder, kv->k_cache, 1));
+  mlxcel_dispatch_add(&dispatch, mlxcel_dim_i32(builder, kv->k_cache, 3));
+  mlxcel_dispatch_add(&dispatch, mlxcel_constant_f32(builder, shape->scale));
+  dispatch.result = mlxcel_value_f32(2, rows->count, shape->heads * shape->head_dim);
+  return mlxcel_dispatch_emit(builder, &dispatch, NULL);
+}

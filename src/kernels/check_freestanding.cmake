@@ -1,0 +1,13 @@
+# Fails if a kernel object needs any symbol or holds writable data: IREE's embedded linker has neither.
+string(REPLACE ":" ";" objects "${OBJECTS}")
+foreach(object IN LISTS objects)
+  execute_process(COMMAND "${NM}" "${object}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  if(symbols MATCHES " [UuwvDdBbC] ([^\n]*)")
+    message(FATAL_ERROR "${object}: undefined or writable symbol ${CMAKE_MATCH_1}; the kernels must be freestanding")
+  endif()
+  string(REGEX MATCHALL " T mlxcel_pinned_[a-z_]+" kernels "${symbols}")
+  list(LENGTH kernels count)
+  if(count LESS 6)
+    message(FATAL_ERROR "${object}: only ${count} kernels are defined")
+  endif()
+endforeach()

@@ -1,0 +1,275 @@
+// pinned_f32.c: the optimized kernels of profile pinned-f32, version 1 (kernel_abi.h has every order). Freestanding: no libc, no thread-local or writable global
+// data. Compiled once per x86-64 level and embedded into compiled modules.
+#include "kernels/cpu/dot.h"
+
+void mlxcel_pinned_embed(MLXCEL_KERNEL_EMBED_ARGS) {
+  unsigned saved = kernel_enter();
+  const int32_t* token = MLXCEL_AT(tokens);
+  const int32_t* position = MLXCEL_AT(positions);
+  const matrix_t table = MATRIX(table, format, 0, width);
+  size_t begin, end;
+  share((size_t)rows, group, groups, &begin, &end);
+  for (size_t r = begin; r < end; ++r) {
+    if (position[r] < 0) continue;
+    weights_row(&table, (size_t)token[r], 0, width, MLXCEL_AT(out) + r * (size_t)width);
+  }
+  kernel_leave(saved);
+}
+
+static float sum_of_squares(const float* x, int width) {
+  v16 acc = v16_zero();
+  int k = 0;
+  for (; k + 16 <= width; k += 16) {
+    v16 xv = v16_load(x + k);
+    acc = v16_fma(xv, xv, acc);
+  }
+  if (k < width) {
+    v16 xv = v16_load_first(x + k, width - k);
+    acc = v16_select_first(v16_fma(xv, xv, acc), acc, width - k);
+  }
+  return v16_tree(acc);
+}
+
+static void rms_norm_row(const float* x, const uint8_t* weight, int type, int width, float eps, float* out) {
+  float mean = sum_of_squares(x, width) / (float)width;
+  float r = 1.0f / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(mean + eps)));
+  int k = 0;
+  for (; k + 16 <= width; k += 16) v16_store(out + k, v16_mul(v16_mul(v16_load(x + k), v16_set1(r)), load_typed16(weight + k * type_bytes(type), type)));
+  for (; k < width; ++k) out[k] = x[k] * r * load_typed(weight + k * type_bytes(type), type);
+}
+
+void mlxcel_pinned_rms_norm(MLXCEL_KERNEL_RMS_NORM_ARGS) {
+  unsigned saved = kernel_enter();
+  const int32_t* source = MLXCEL_AT(index);
+  size_t begin, end;
+  share((size_t)rows, group, groups, &begin, &end);
+  for (size_t r = begin; r < end; ++r) {
+    if (source[r] < 0) continue;
+    size_t from = gather ? (size_t)source[r] : r;
+    rms_norm_row(MLXCEL_AT(x) + from * (size_t)width, MLXCEL_AT(weight), weight_type, width, eps, MLXCEL_AT(out) + r * (size_t)width);
+  }
+  kernel_leave(saved);
+}
+
+// Rotates pairs (i, i + half) of one head.
+MLXCEL_INLINE void rope_head(float* y, const float* cos, const float* sin, int half) {
+  int i = 0;
+  for (; i + 16 <= half; i += 16) {
+    v16 a = v16_load(y + i), b = v16_load(y + half + i), c = v16_load(cos + i), s = v16_load(sin + i);
+    v16_store(y + i, v16_fma(a, c, v16_neg(v16_mul(b, s))));
+    v16_store(y + half + i, v16_fma(b, c, v16_mul(a, s)));
+  }
+  if (i < half) {
+    int count = half - i;
+    v16 a = v16_load_first(y + i, count), b = v16_load_first(y + half + i, count), c = v16_load_first(cos + i, count), s = v16_load_first(sin + i, count);
+    v16_store_first(y + i, v16_fma(a, c, v16_neg(v16_mul(b, s))), count);
+    v16_store_first(y + half + i, v16_fma(b, c, v16_mul(a, s)), count);
+  }
+}
+
+MLXCEL_INLINE void copy_floats(const float* from, float* to, int count) {
+  int i = 0;
+  for (; i + 16 <= count; i += 16) v16_store(to + i, v16_load(from + i));
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+#define QKV_BUFFER 8192  // floats of one head's projection for a block of rows, on the stack
+
+void mlxcel_pinned_qkv_rope(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
+  unsigned saved = kernel_enter();
+  const matrix_t matrices[3] = {MATRIX(q, q_format, q_flags, width), MATRIX(k, k_format, k_flags, width), MATRIX(v, v_format, v_flags, width)};
+  const int32_t* slot = MLXCEL_AT(slots);
+  const int32_t* position = MLXCEL_AT(positions);
+  int active = active_rows(position, rows);
+  int block = QKV_BUFFER / head_dim < DOT_ROWS ? QKV_BUFFER / head_dim : DOT_ROWS;
+  size_t head_total = (size_t)(heads + 2 * kv_heads), begin, end;
+  size_t blocks = ((size_t)active + (size_t)block - 1) / (size_t)block;
+  share(head_total * blocks, group, groups, &begin, &end);
+  for (size_t unit = begin; unit < end; ++unit) {
+    int head = (int)(unit % head_total), first = (int)(unit / head_total) * block;
+    int count = active - first < block ? active - first : block;
+    int kind = head < heads ? 0 : head < heads + kv_heads ? 1 : 2;  // q, k or v
+    int local = kind == 0 ? head : kind == 1 ? head - heads : head - heads - kv_heads;
+    float y[QKV_BUFFER];
+    project(&matrices[kind], MLXCEL_AT(x) + (size_t)first * (size_t)width, count, (size_t)local * (size_t)head_dim, (size_t)(local + 1) * (size_t)head_dim, y,
+            (size_t)head_dim);
+    for (int r = 0; r < count; ++r) {
+      int32_t p = position[first + r];
+      if (p < 0) continue;
+      float* row = y + (size_t)r * (size_t)head_dim;
+      if (kind != 2) rope_head(row, MLXCEL_AT(cos) + (size_t)p * (size_t)rope_half, MLXCEL_AT(sin) + (size_t)p * (size_t)rope_half, rope_half);
+      size_t cell = ((((size_t)layer * (size_t)slot_count + (size_t)slot[first + r]) * (size_t)kv_heads + (size_t)local) * (size_t)context + (size_t)p) * (size_t)head_dim;
+      float* to = kind == 0   ? MLXCEL_AT(out) + ((size_t)(first + r) * (size_t)heads + (size_t)head) * (size_t)head_dim
+                  : kind == 1 ? MLXCEL_AT(k_cache) + cell
+                              : MLXCEL_AT(v_cache) + cell;
+      copy_floats(row, to, head_dim);
+    }
+  }
+  kernel_leave(saved);
+}
+
+#define HEAD_DIM_MAX 512  // MLXCEL_HEAD_DIM_MAX: a head's accumulators live on the stack
+
+// Scores of up to sixteen keys, the last |count| - 1 repeated behind the end.
+MLXCEL_INLINE v16 scores16(const float* q, const float* keys, int count, int head_dim, float scale) {
+  v16 acc[16];
+  for (int j = 0; j < 16; j += 4) {
+    const float* key[4];
+    v16 part[4];
+    for (int i = 0; i < 4; ++i) {
+      key[i] = keys + (size_t)(j + i < count ? j + i : count - 1) * (size_t)head_dim;
+      part[i] = v16_zero();
+    }
+    int d = 0;
+    for (; d + 16 <= head_dim; d += 16) {
+      v16 qv = v16_load(q + d);
+      for (int i = 0; i < 4; ++i) part[i] = v16_fma(qv, v16_load(key[i] + d), part[i]);
+    }
+    if (d < head_dim) {
+      v16 qv = v16_load_first(q + d, head_dim - d);
+      for (int i = 0; i < 4; ++i) part[i] = v16_select_first(v16_fma(qv, v16_load_first(key[i] + d, head_dim - d), part[i]), part[i], head_dim - d);
+    }
+    for (int i = 0; i < 4; ++i) acc[j + i] = part[i];
+  }
+  return v16_mul(v16_tree_of_16(acc), v16_set1(scale));
+}
+
+// o[d] += p[j] * v[j][d] over the keys of a block, in order of j, for |lanes| registers of d at once.
+MLXCEL_INLINE void weigh_values(const float* p, const float* values, int count, int head_dim, int d, int lanes, float* o) {
+  v16 acc[4];
+  for (int i = 0; i < lanes; ++i) acc[i] = v16_zero();
+  for (int j = 0; j < count; ++j) {
+    v16 pv = v16_set1(p[j]);
+    const float* row = values + (size_t)j * (size_t)head_dim + d;
+    for (int i = 0; i < lanes; ++i) acc[i] = v16_fma(pv, v16_load(row + 16 * i), acc[i]);
+  }
+  for (int i = 0; i < lanes; ++i) v16_store(o + d + 16 * i, acc[i]);
+}
+static void weigh_values_tail(const float* p, const float* values, int count, int head_dim, int d, float* o) {
+  v16 acc = v16_zero();
+  for (int j = 0; j < count; ++j) acc = v16_fma(v16_set1(p[j]), v16_load_first(values + (size_t)j * (size_t)head_dim + d, head_dim - d), acc);
+  v16_store_first(o + d, acc, head_dim - d);
+}
+
+// One block of keys: its maximum, sum and weighted values.
+static void attention_block(const float* q, const float* keys, const float* values, int count, int head_dim, float scale, float* out_max, float* out_sum,
+                            float* o) {
+  float p[MLXCEL_ATTENTION_BLOCK];
+  float m = -__builtin_inff();
+  for (int j = 0; j < count; j += 16) {
+    v16_store(p + j, scores16(q, keys + (size_t)j * (size_t)head_dim, count - j, head_dim, scale));
+    for (int i = j; i < count && i < j + 16; ++i) m = p[i] > m ? p[i] : m;
+  }
+  v16 sum = v16_zero();
+  for (int j = 0; j < count; j += 16) {
+    v16 e = v16_exp(v16_sub(v16_load(p + j), v16_set1(m)));
+    v16_store(p + j, e);
+    v16 added = v16_add(sum, e);
+    sum = count - j >= 16 ? added : v16_select_first(added, sum, count - j);
+  }
+  int d = 0;
+  for (; d + 64 <= head_dim; d += 64) weigh_values(p, values, count, head_dim, d, 4, o);
+  for (; d + 16 <= head_dim; d += 16) weigh_values(p, values, count, head_dim, d, 1, o);
+  if (d < head_dim) weigh_values_tail(p, values, count, head_dim, d, o);
+  *out_max = m;
+  *out_sum = v16_tree(sum);
+}
+
+// Folds a block's (mb, lb, ob) into the running (m, l, o).
+static void attention_combine(float mb, float lb, const float* ob, int head_dim, float* m, float* l, float* o) {
+  float top = *m < mb ? mb : *m;
+  float a = f32_exp(*m - top), c = f32_exp(mb - top);
+  *l = _mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(*l), _mm_set_ss(a), _mm_set_ss(lb * c)));
+  *m = top;
+  v16 av = v16_set1(a), cv = v16_set1(c);
+  int d = 0;
+  for (; d + 16 <= head_dim; d += 16) v16_store(o + d, v16_fma(v16_load(o + d), av, v16_mul(v16_load(ob + d), cv)));
+  if (d == head_dim) return;
+  v16 tail = v16_fma(v16_load_first(o + d, head_dim - d), av, v16_mul(v16_load_first(ob + d, head_dim - d), cv));
+  v16_store_first(o + d, tail, head_dim - d);
+}
+
+static void attention_row(const float* q, const float* keys, const float* values, int length, int head_dim, float scale, float* out) {
+  float o[HEAD_DIM_MAX], ob[HEAD_DIM_MAX], m = 0, l = 0;
+  for (int j = 0; j < length; j += MLXCEL_ATTENTION_BLOCK) {
+    int count = length - j < MLXCEL_ATTENTION_BLOCK ? length - j : MLXCEL_ATTENTION_BLOCK;
+    const float *k = keys + (size_t)j * (size_t)head_dim, *v = values + (size_t)j * (size_t)head_dim;
+    if (j == 0) {
+      attention_block(q, k, v, count, head_dim, scale, &m, &l, o);
+    } else {
+      float mb, lb;
+      attention_block(q, k, v, count, head_dim, scale, &mb, &lb, ob);
+      attention_combine(mb, lb, ob, head_dim, &m, &l, o);
+    }
+  }
+  int d = 0;
+  for (; d + 16 <= head_dim; d += 16) v16_store(out + d, v16_div(v16_load(o + d), v16_set1(l)));
+  for (; d < head_dim; ++d) out[d] = o[d] / l;
+}
+
+void mlxcel_pinned_attention(MLXCEL_KERNEL_ATTENTION_ARGS) {
+  unsigned saved = kernel_enter();
+  const int32_t* slot = MLXCEL_AT(slots);
+  const int32_t* position = MLXCEL_AT(positions);
+  size_t active = (size_t)active_rows(position, rows), begin, end;
+  share(active * (size_t)heads, group, groups, &begin, &end);
+  for (size_t unit = begin; unit < end; ++unit) {
+    size_t r = unit % active, head = unit / active;  // rows of one head side by side: they share its keys in the cache
+    if (position[r] < 0) continue;
+    size_t kv_head = head / (size_t)(heads / kv_heads);
+    size_t cells = (((size_t)layer * (size_t)slot_count + (size_t)slot[r]) * (size_t)kv_heads + kv_head) * (size_t)context * (size_t)head_dim;
+    size_t at = (r * (size_t)heads + head) * (size_t)head_dim;
+    attention_row(MLXCEL_AT(q) + at, MLXCEL_AT(k_cache) + cells, MLXCEL_AT(v_cache) + cells, position[r] + 1, head_dim, scale, MLXCEL_AT(out) + at);
+  }
+  kernel_leave(saved);
+}
+
+void mlxcel_pinned_matmul(MLXCEL_KERNEL_MATMUL_ARGS) {
+  unsigned saved = kernel_enter();
+  const matrix_t m = MATRIX(w, format, flags, in_features);
+  int active = active_rows(MLXCEL_AT(positions), rows);
+  size_t n = (size_t)out_features, tile_begin, tile_end;
+  share((n + 15) / 16, group, groups, &tile_begin, &tile_end);  // whole tiles of sixteen: a share never splits a tree
+  size_t begin = tile_begin * 16, end = tile_end * 16 < n ? tile_end * 16 : n;
+  for (int first = 0; first < active; first += DOT_ROWS) {
+    int count = active - first < DOT_ROWS ? active - first : DOT_ROWS;
+    float* y = MLXCEL_AT(out) + (size_t)first * n;
+    project(&m, MLXCEL_AT(x) + (size_t)first * (size_t)in_features, count, begin, end, y + begin, n);
+    if (!(flags & MLXCEL_MATRIX_HAS_RESIDUAL)) continue;
+    const float* add = MLXCEL_AT(residual) + (size_t)first * n;
+    for (int r = 0; r < count; ++r)
+      for (size_t i = begin; i < end; ++i) y[(size_t)r * n + i] = add[(size_t)r * n + i] + y[(size_t)r * n + i];
+  }
+  kernel_leave(saved);
+}
+
+#define GATE_TILE 16
+
+void mlxcel_pinned_gate_up(MLXCEL_KERNEL_GATE_UP_ARGS) {
+  unsigned saved = kernel_enter();
+  const matrix_t gate = MATRIX(g, g_format, g_flags, in_features), up = MATRIX(u, u_format, u_flags, in_features);
+  int active = active_rows(MLXCEL_AT(positions), rows);
+  size_t n = (size_t)out_features, tile_begin, tile_end;
+  share((n + GATE_TILE - 1) / GATE_TILE, group, groups, &tile_begin, &tile_end);
+  for (int first = 0; first < active; first += DOT_ROWS) {
+    int count = active - first < DOT_ROWS ? active - first : DOT_ROWS;
+    const float* x = MLXCEL_AT(x) + (size_t)first * (size_t)in_features;
+    for (size_t tile = tile_begin; tile < tile_end; ++tile) {
+      float g[DOT_ROWS * GATE_TILE], u[DOT_ROWS * GATE_TILE];
+      size_t begin = tile * GATE_TILE, end = begin + GATE_TILE < n ? begin + GATE_TILE : n;
+      project(&gate, x, count, begin, end, g, GATE_TILE);
+      project(&up, x, count, begin, end, u, GATE_TILE);
+      for (int r = 0; r < count; ++r) {
+        v16 gv = v16_load(g + r * GATE_TILE), uv = v16_load(u + r * GATE_TILE);
+        v16 y = v16_mul(v16_div(gv, v16_add(v16_set1(1.0f), v16_exp(v16_neg(gv)))), uv);
+        float* to = MLXCEL_AT(out) + (size_t)(first + r) * n + begin;
+        if (end - begin == GATE_TILE) {
+          v16_store(to, y);
+        } else {
+          v16_store_first(to, y, (int)(end - begin));
+        }
+      }
+    }
+  }
+  kernel_leave(saved);
+}

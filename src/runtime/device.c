@@ -1,0 +1,123 @@
+#include "runtime/device.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "iree/hal/drivers/local_sync/sync_device.h"
+#include "iree/hal/drivers/local_task/task_device.h"
+#include "iree/hal/local/executable_plugin_manager.h"
+#include "iree/hal/local/loaders/embedded_elf_loader.h"
+#include "iree/modules/hal/module.h"
+#include "iree/task/executor.h"
+#include "iree/task/topology.h"
+
+// The kernels keep accumulators and unpacked weights on a worker's stack: below 80 KiB (kernels/cpu/dot.h, pinned_f32.c), with the caller's frames.
+#define WORKER_STACK_BYTES (512 * 1024)
+
+// Processors that this process may run on, not those of the machine.
+static uint32_t usable_processor_count(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  int count = CPU_COUNT(&set);
+  return count < 1 ? 1 : count > (int)MLXCEL_THREADS_MAX ? MLXCEL_THREADS_MAX : (uint32_t)count;
+}
+
+static iree_status_t create_loader(iree_allocator_t allocator, iree_hal_executable_loader_t** out_loader) {
+  iree_hal_executable_plugin_manager_t* plugins = NULL;
+  IREE_RETURN_IF_ERROR(iree_hal_executable_plugin_manager_create(0, allocator, &plugins));
+  iree_status_t status = iree_hal_embedded_elf_loader_create(plugins, allocator, out_loader);
+  iree_hal_executable_plugin_manager_release(plugins);
+  return status;
+}
+
+static iree_status_t create_task_device(mlxcel_device_t* device, iree_hal_executable_loader_t* loader, iree_hal_allocator_t* heap,
+                                        const iree_hal_device_create_params_t* create_params) {
+  iree_task_topology_t topology;
+  iree_task_topology_initialize_from_group_count(device->thread_count, &topology);
+  iree_task_executor_options_t options;
+  iree_task_executor_options_initialize(&options);
+  options.worker_stack_size = WORKER_STACK_BYTES;
+  iree_task_executor_t* executor = NULL;
+  iree_status_t status = iree_task_executor_create(options, &topology, device->allocator, &executor);
+  iree_task_topology_deinitialize(&topology);
+  if (!iree_status_is_ok(status)) return status;
+  iree_hal_task_device_params_t params;
+  iree_hal_task_device_params_initialize(&params);
+  status = iree_hal_task_device_create(IREE_SV("local-task"), &params, 1, &executor, 1, &loader, heap, create_params, device->allocator, &device->hal_device);
+  iree_task_executor_release(executor);
+  return status;
+}
+
+static iree_status_t create_local_device(mlxcel_device_t* device, bool is_task) {
+  iree_hal_executable_loader_t* loader = NULL;
+  iree_hal_allocator_t* heap = NULL;
+  iree_status_t status = create_loader(device->allocator, &loader);
+  if (iree_status_is_ok(status)) status = iree_hal_allocator_create_heap(IREE_SV("local"), device->allocator, device->allocator, &heap);
+  iree_hal_device_create_params_t create_params = iree_hal_device_create_params_default();
+  create_params.proactor_pool = device->proactor_pool;
+  if (iree_status_is_ok(status) && is_task) status = create_task_device(device, loader, heap, &create_params);
+  if (iree_status_is_ok(status) && !is_task) {
+    iree_hal_sync_device_params_t params;
+    iree_hal_sync_device_params_initialize(&params);
+    status = iree_hal_sync_device_create(IREE_SV("local-sync"), &params, &create_params, 1, &loader, heap, device->allocator, &device->hal_device);
+  }
+  iree_hal_allocator_release(heap);
+  iree_hal_executable_loader_release(loader);
+  return status;
+}
+
+static iree_status_t initialize_device(mlxcel_device_t* device, bool is_task) {
+  IREE_RETURN_IF_ERROR(iree_vm_instance_create(IREE_VM_TYPE_CAPACITY_DEFAULT, device->allocator, &device->instance));
+  IREE_RETURN_IF_ERROR(iree_hal_module_register_all_types(device->instance));
+  IREE_RETURN_IF_ERROR(iree_async_proactor_pool_create(1, NULL, iree_async_proactor_pool_options_default(), device->allocator, &device->proactor_pool));
+  IREE_RETURN_IF_ERROR(create_local_device(device, is_task));
+  IREE_RETURN_IF_ERROR(iree_async_frontier_tracker_create(iree_async_frontier_tracker_options_default(), device->allocator, &device->frontier_tracker));
+  return iree_hal_device_group_create_from_device(device->hal_device, device->frontier_tracker, device->allocator, &device->group);
+}
+
+// Why |name| can't be opened, or OK for the local devices.
+static iree_status_t check_device_name(iree_string_view_t name) {
+  if (iree_string_view_equal(name, IREE_SV("local-task")) || iree_string_view_equal(name, IREE_SV("local-sync"))) return iree_ok_status();
+  if (iree_string_view_equal(name, IREE_SV("metal"))) {
+    return iree_make_status(IREE_STATUS_UNAVAILABLE, "device metal exists only in macOS builds; use local-task or local-sync");
+  }
+  if (iree_string_view_equal(name, IREE_SV("cuda")) || iree_string_view_equal(name, IREE_SV("hip"))) {
+    return iree_make_status(IREE_STATUS_UNAVAILABLE, "device %.*s has no qualified profile in this version; use local-task or local-sync", MLXCEL_SV(name));
+  }
+  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "unknown device '%.*s'; valid are local-task, local-sync, cuda, hip, metal", MLXCEL_SV(name));
+}
+
+iree_status_t mlxcel_device_open(const mlxcel_device_options_t* options, mlxcel_device_t** out_device) {
+  *out_device = NULL;
+  IREE_RETURN_IF_ERROR(check_device_name(options->name));
+  if (options->thread_count > MLXCEL_THREADS_MAX) {
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%u threads are over the limit of %u; use fewer", options->thread_count, MLXCEL_THREADS_MAX);
+  }
+  iree_allocator_t allocator = iree_allocator_system();
+  mlxcel_device_t* device = NULL;
+  IREE_RETURN_IF_ERROR(iree_allocator_malloc(allocator, sizeof(*device), (void**)&device));
+  memset(device, 0, sizeof(*device));
+  device->allocator = allocator;
+  bool is_task = iree_string_view_equal(options->name, IREE_SV("local-task"));
+  device->thread_count = !is_task ? 1 : options->thread_count ? options->thread_count : usable_processor_count();
+  iree_status_t status = initialize_device(device, is_task);
+  if (iree_status_is_ok(status)) {
+    *out_device = device;
+  } else {
+    mlxcel_device_close(device);
+  }
+  return status;
+}
+
+void mlxcel_device_close(mlxcel_device_t* device) {
+  if (!device) return;
+  iree_hal_device_group_release(device->group);
+  iree_async_frontier_tracker_release(device->frontier_tracker);
+  iree_hal_device_release(device->hal_device);
+  iree_async_proactor_pool_release(device->proactor_pool);
+  iree_vm_instance_release(device->instance);
+  iree_allocator_free(device->allocator, device);
+}
+
+uint32_t mlxcel_device_thread_count(const mlxcel_device_t* device) { return device->thread_count; }
