@@ -22,6 +22,13 @@ elseif(MLXCEL_SANITIZE)
   message(FATAL_ERROR "MLXCEL_SANITIZE is '${MLXCEL_SANITIZE}'; it must be empty, address or thread")
 endif()
 
+if(MLXCEL_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "MLXCEL_FUZZ needs clang: use the preset fuzz")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)  # the libraries give coverage feedback too
+endif()
+
 set(MLXCEL_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Wvla -Wstrict-prototypes -Werror)
 
 # mlxcel_library(NAME SOURCES a.c ... DEPS target ...): a static library with the project's warnings.

@@ -34,8 +34,13 @@ iree_status_t mlxcel_json_parse(iree_string_view_t text, const char* origin, jso
   json_error_t error;
   *out_value = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
   if (*out_value) return iree_ok_status();
+  // The parser's own text may quote bytes of the file: only its printable ASCII goes into a message.
+  for (char* c = error.text; *c; ++c) {
+    if (*c < 0x20 || *c > 0x7e) *c = '?';
+  }
+  const char* reason = json_error_code(&error) == json_error_duplicate_key ? "duplicate key" : error.text;
   return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: line %d, column %d: not valid JSON: %s; restore the file from its source", origin, error.line,
-                          error.column, error.text);
+                          error.column, reason);
 }
 
 iree_status_t mlxcel_json_read_file(const char* path, uint64_t max_bytes, json_t** out_value) {

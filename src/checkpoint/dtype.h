@@ -26,5 +26,7 @@ const char* mlxcel_dtype_name(mlxcel_dtype_t dtype);
 uint32_t mlxcel_dtype_byte_count(mlxcel_dtype_t dtype);
 // False if |name| isn't a type we know (sub-byte and F8 types among them).
 bool mlxcel_dtype_parse(iree_string_view_t name, mlxcel_dtype_t* out_dtype);
+// True for the types that dense weights, norms, scales and biases may have: F32, F16, BF16.
+bool mlxcel_dtype_is_float(mlxcel_dtype_t dtype);
 
 #endif  // MLXCEL_CHECKPOINT_DTYPE_H_

@@ -1,0 +1,108 @@
+"""SmolLM2-135M-Instruct through the program: reference ids, float64 logits, reproducible bits.
+
+The ids of tests/data/smollm2-greedy-fp64.json come from a float64 pass and its smallest gap between
+two best logits (0.015) is thirty times what f32 arithmetic can move (see rounding_bound in
+tools/oracle_fp64.py, and test_zoo.py for its derivation in short), so they must match exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import DATA, Program, assert_same_bits
+
+from oracle_fp64 import Oracle, rounding_bound
+
+CASES = json.loads((DATA / "smollm2-greedy-fp64.json").read_text())["cases"]
+CASE_NAMES = [case["prompt"] for case in CASES]
+DEVICES = ("local-task", "local-sync")
+CHUNKS = (8, 32, 128)
+STOP_ID, STOP_TEXT = 2, "<|im_end|>"
+GENERATED = 64
+# More than the largest chunk and not a multiple of any: all cases on end, stops left out.
+LONG_PROMPT = [
+    token for case in CASES for token in case["prompt_ids"] + case["ids"] if token != STOP_ID
+]
+V4_FLAGS = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+BOUND_TRIALS = 2  # each costs two passes over 135 M weights
+
+
+@pytest.fixture(scope="module")
+def model(model_folder: Callable[[str], Path]) -> Path:
+    return model_folder("smollm2-135m-instruct")
+
+
+@pytest.fixture(scope="module")
+def oracle(program: Program, model: Path) -> Oracle:
+    """Asks for the program so that nothing is loaded when there is nothing to test."""
+    return Oracle(model)
+
+
+@pytest.fixture(scope="module")
+def baseline(program: Program, model: Path) -> np.ndarray:
+    """Logits of the plainest run: one thread, the smallest chunk, v3."""
+    options = ("-t", "1", "--chunk", str(CHUNKS[0]), "--ignore-eos")
+    return program.generate(model, LONG_PROMPT, 8, *options, level="v3").logits
+
+
+@pytest.mark.parametrize("case", CASES, ids=CASE_NAMES)
+def test_text_prompt_gives_the_reference_ids_and_text(
+    program: Program, model: Path, case: dict
+) -> None:
+    report = program.generate(model, case["prompt"], GENERATED).report
+    assert report["prompt_ids"] == case["prompt_ids"]
+    assert report["ids"] == case["ids"]
+    assert report["text"] == case["text"].removesuffix(STOP_TEXT)
+    assert report["finish_reason"] == ("stop" if case["ids"][-1] == STOP_ID else "length")
+
+
+@pytest.mark.parametrize("chunk", CHUNKS)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("case", CASES, ids=CASE_NAMES)
+def test_ids_equal_the_reference(
+    program: Program, model: Path, case: dict, device: str, chunk: int
+) -> None:
+    options = ("--device", device, "--chunk", str(chunk))
+    assert program.generate(model, case["prompt_ids"], GENERATED, *options).ids == case["ids"]
+
+
+@pytest.mark.parametrize("ids", [*(case["prompt_ids"] for case in CASES), LONG_PROMPT],
+                         ids=[*CASE_NAMES, "long prompt"])
+def test_first_logits_agree_with_float64(
+    program: Program, model: Path, oracle: Oracle, ids: list[int]
+) -> None:
+    exact = oracle.generate(ids, 1)
+    answer = program.generate(model, ids, 1)
+    error = np.max(np.abs(answer.logits.astype(np.float64) - exact.logits))
+    assert error <= rounding_bound(oracle, exact, BOUND_TRIALS)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("chunk", CHUNKS)
+def test_logits_are_bit_identical_over_threads_and_chunks(
+    program: Program, model: Path, baseline: np.ndarray, threads: int, chunk: int
+) -> None:
+    options = ("-t", str(threads), "--chunk", str(chunk), "--ignore-eos")
+    assert_same_bits(program.generate(model, LONG_PROMPT, 8, *options).logits, baseline)
+
+
+def test_logits_are_bit_identical_on_local_sync(
+    program: Program, model: Path, baseline: np.ndarray
+) -> None:
+    options = ("--device", "local-sync", "--ignore-eos")
+    assert_same_bits(program.generate(model, LONG_PROMPT, 8, *options).logits, baseline)
+
+
+def test_v4_kernels_give_the_bits_of_v3(
+    program: Program, model: Path, baseline: np.ndarray
+) -> None:
+    flags = set(Path("/proc/cpuinfo").read_text().partition("flags")[2].partition("\n")[0].split())
+    if not V4_FLAGS <= flags:
+        pytest.skip(f"this CPU lacks {', '.join(sorted(V4_FLAGS - flags))}: no v4 kernels here")
+    answer = program.generate(model, LONG_PROMPT, 8, "--ignore-eos", level="v4")
+    assert_same_bits(answer.logits, baseline)
