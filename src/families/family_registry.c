@@ -21,11 +21,11 @@ const mlxcel_family_t* mlxcel_family_find(const char* model_type) {
 void mlxcel_emit_options_initialize(mlxcel_emit_options_t* out_options) {
   memset(out_options, 0, sizeof(*out_options));
   out_options->profile = iree_make_cstring_view("pinned-f32");
-  // Kernels skip inactive rows at the end, so a half-filled chunk or batch costs what its active rows cost: one large size serves all smaller ones, and a
-  // second one of a single row spares the common cases the larger intermediate buffers.
-  out_options->prefill_chunks = (mlxcel_program_sizes_t){.count = 2, .values = {16, 128}};
-  out_options->decode_batches = (mlxcel_program_sizes_t){.count = 5, .values = {1, 4, 8, 16, 32}};
-  out_options->head_rows = (mlxcel_program_sizes_t){.count = 2, .values = {1, 16}};
+  // Kernels skip inactive rows at the end, so a half-filled chunk or batch costs what its active rows cost: a few sizes serve all others. Each function of a
+  // module costs compile time (docs/decisions/0002-function-sizes.md).
+  out_options->prefill_chunks = (mlxcel_program_sizes_t){.count = 1, .values = {128}};
+  out_options->decode_batches = (mlxcel_program_sizes_t){.count = 3, .values = {1, 8, 32}};
+  out_options->head_rows = (mlxcel_program_sizes_t){.count = 1, .values = {16}};
 }
 
 void mlxcel_emitted_model_deinitialize(mlxcel_emitted_model_t* model) {

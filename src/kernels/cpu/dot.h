@@ -10,9 +10,10 @@
 #define DOT_ROWS 64          // rows of x at a time: bounds the accumulators kept on the stack to 16 KiB
 #define DOT_GROUPS (DOT_BLOCK / 32)
 
-// Sums of dot for four weight rows over one block of k; scales and biases are widened once a block.
-MLXCEL_INLINE void dot4_affine(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, int bits, v16 acc[DOT_OUTPUTS]) {
-  int group_log2 = MLXCEL_FORMAT_GROUP_LOG2(m->format), type = MLXCEL_FORMAT_TYPE(m->format), group = 1 << group_log2;
+// Sums of dot for four weight rows over one block of k; scales and biases are widened once a block. |group_log2| and |bits| are constants at every call.
+MLXCEL_INLINE void dot4_affine_group(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, int bits, int group_log2,
+                                     v16 acc[DOT_OUTPUTS]) {
+  int type = MLXCEL_FORMAT_TYPE(m->format), group = 1 << group_log2;
   float scales[DOT_OUTPUTS][DOT_GROUPS], biases[DOT_OUTPUTS][DOT_GROUPS];
   const uint8_t* codes[DOT_OUTPUTS];
   for (int o = 0; o < DOT_OUTPUTS; ++o) {
@@ -20,18 +21,34 @@ MLXCEL_INLINE void dot4_affine(const matrix_t* m, const size_t n[DOT_OUTPUTS], c
     load_typed_many(m->s + first_group * (size_t)type_bytes(type), type, count >> group_log2, scales[o]);
     load_typed_many(m->b + first_group * (size_t)type_bytes(type), type, count >> group_log2, biases[o]);
     codes[o] = m->w + (n[o] * (size_t)m->width + (size_t)k0) * (size_t)bits / 8;
+    acc[o] = lanes_to_codes(acc[o], bits);
   }
   const v16_unpack unpack = unpack_for(bits);
   for (int g = 0; g < count >> group_log2; ++g) {
     affine_t a[DOT_OUTPUTS];
     for (int o = 0; o < DOT_OUTPUTS; ++o) a[o] = affine_make(scales[o][g], biases[o][g], bits);
     for (int j = 0; j < group; j += 16, x += 16) {
-      v16 xv = v16_load(x);
+      v16 xv = lanes_to_codes(v16_load(x), bits);
       for (int o = 0; o < DOT_OUTPUTS; ++o) {
-        acc[o] = v16_fma(xv, affine_weights16(codes[o], bits, &unpack, &a[o]), acc[o]);
+        acc[o] = v16_fma(xv, affine_weights16_in_code_lanes(codes[o], bits, &unpack, &a[o]), acc[o]);
         codes[o] += 2 * bits;
       }
     }
+  }
+  for (int o = 0; o < DOT_OUTPUTS; ++o) acc[o] = lanes_from_codes(acc[o], bits);
+}
+
+MLXCEL_INLINE void dot4_affine(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, int bits, v16 acc[DOT_OUTPUTS]) {
+  switch (MLXCEL_FORMAT_GROUP_LOG2(m->format)) {
+    case 5:
+      dot4_affine_group(m, n, x, k0, count, bits, 5, acc);
+      break;
+    case 6:
+      dot4_affine_group(m, n, x, k0, count, bits, 6, acc);
+      break;
+    default:
+      dot4_affine_group(m, n, x, k0, count, bits, 7, acc);
+      break;
   }
 }
 

@@ -104,6 +104,32 @@ MLXCEL_INLINE v16 affine_weights16(const uint8_t* codes, int bits, const v16_unp
   return v16_fma(v16_from_int(v16_unpack_codes(unpack, load_codes(codes, bits))), a->scale, a->bias);
 }
 
+// Four-bit codes are cheapest in another order of lanes: both words of a sixteen are spread over all lanes and shifted, which leaves codes 0, 8, 1, 9, ... in lanes
+// 0, 1, 2, 3. A dot's lanes only meet in its tree, so activations and accumulators can take that order meanwhile.
+MLXCEL_INLINE v16 lanes_to_codes(v16 a, int bits) {
+#if defined(__AVX512F__)
+  if (bits == 4) return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15), a);
+#endif
+  (void)bits;
+  return a;
+}
+MLXCEL_INLINE v16 lanes_from_codes(v16 a, int bits) {
+#if defined(__AVX512F__)
+  if (bits == 4) return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), a);
+#endif
+  (void)bits;
+  return a;
+}
+MLXCEL_INLINE v16 affine_weights16_in_code_lanes(const uint8_t* codes, int bits, const v16_unpack* unpack, const affine_t* a) {
+#if defined(__AVX512F__)
+  if (bits == 4) {
+    __m512i both = _mm512_set1_epi64(*(const long long __attribute__((aligned(1), may_alias))*)codes);
+    return _mm512_permutexvar_ps(_mm512_srlv_epi32(both, _mm512_setr_epi32(0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28)), a->scale);
+  }
+#endif
+  return affine_weights16(codes, bits, unpack, a);
+}
+
 // Weights k0 .. k0+count of row |n| into f32 (quantized: k0 and count multiples of the group).
 MLXCEL_INLINE void affine_row(const matrix_t* m, size_t n, int k0, int count, int bits, float* out) {
   int group_log2 = MLXCEL_FORMAT_GROUP_LOG2(m->format), type = MLXCEL_FORMAT_TYPE(m->format), group = 1 << group_log2;
