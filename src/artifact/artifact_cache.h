@@ -1,8 +1,12 @@
-// artifact_cache.h: a content-addressed store of compiled modules: <root>/<key>/{model.mlir, model.vmfb, manifest.json} plus <root>/locks.
+// artifact_cache.h: a content-addressed store of compiled modules: <root>/<key>/{model.mlir, model.vmfb, manifest.json}; artifact_internal.h has the rest
+// of the layout.
 //
-// Key = SHA-256 over the MLIR text, the contract's canonical bytes and the build identity (compiler digests, flags, kernel objects, target). An entry is
-// published whole (temporary folder, rename) under a lock that the kernel drops when its owner dies. An entry that fails verification is left for
-// inspection, named, and never run. A hit works without a compiler.
+// Key = SHA-256 over the MLIR text, the contract's canonical bytes, the interface and the build identity (compiler digests, flags, kernel objects,
+// target). An entry is published whole (temporary folder, rename) under a lock that the kernel drops when its owner dies, so one process compiles a key.
+// An entry that fails verification is named, moved to <root>/damaged for inspection, and never run. A failed compilation keeps its input, diagnostics and
+// command in <root>/failed/<key>. A hit works without a compiler.
+//
+// Threads: all functions may be called from any thread, also at once; nothing is shared but the store. Ownership: a request borrows everything.
 #ifndef MLXCEL_ARTIFACT_ARTIFACT_CACHE_H_
 #define MLXCEL_ARTIFACT_ARTIFACT_CACHE_H_
 
@@ -21,26 +25,28 @@ typedef struct mlxcel_artifact_request_t {
   iree_string_view_t contract_text;         // canonical bytes
   iree_string_view_t contract_fingerprint;  // SHA-256 of them, hex
   uint32_t contract_version;
-  iree_string_view_t profile;               // "pinned-f32"
-  iree_string_view_t target;                // "llvm-cpu x86-64-v3": backend and processor
+  iree_string_view_t profile;  // "pinned-f32"
+  iree_string_view_t target;   // "llvm-cpu x86-64-v3": backend and processor
   size_t flag_count;
-  const char* const* flags;                 // compile flags, in order, without input, output and search path
+  const char* const* flags;  // compile flags, in order, without input, output and search path
   size_t object_count;
   const mlxcel_artifact_object_t* objects;
   const mlxcel_program_interface_t* interface;
-  const char* compiler_path;                // NULL or empty: a hit is still possible if one entry matches all but the compiler's digest (see lookup)
+  const char* compiler_path;  // the program iree-compile. NULL, empty or no executable file: only an entry made from the same request by
+                              // whatever compiler can be found (the newest one)
 } mlxcel_artifact_request_t;
 
 typedef struct mlxcel_artifact_progress_t {
-  void (*notify)(void* user_data, const char* step, double elapsed_seconds);  // called every 100 ms while compiling, from the calling thread; may be NULL
-  bool (*cancelled)(void* user_data);                                         // polled at the same rate; true kills the compiler's process group; may be NULL
+  // Called every 100 ms from the calling thread; |step| is "compiling" or "waiting for another process ..."; may be NULL.
+  void (*notify)(void* user_data, const char* step, double elapsed_seconds);
+  bool (*cancelled)(void* user_data);  // polled at the same rate; true kills the compiler's process group; may be NULL
   void* user_data;
 } mlxcel_artifact_progress_t;
 
 // A verified module, in memory: what was hashed is what runs (the file isn't read a second time).
 typedef struct mlxcel_artifact_t {
-  char* folder;
-  mlxcel_mapped_file_t vmfb;  // or a private copy; 8-byte aligned at least
+  char* folder;               // of the entry; "" if the module is in no store (see mlxcel_artifact_obtain)
+  mlxcel_mapped_file_t vmfb;  // a private read-only copy, page-aligned
   mlxcel_program_interface_t interface;
   mlxcel_sha256_hex_t key, vmfb_digest, contract_fingerprint;
   char* manifest_text;
@@ -52,25 +58,29 @@ void mlxcel_artifact_deinitialize(mlxcel_artifact_t* artifact);
 // $MLXCEL_CACHE_DIR, else $XDG_CACHE_HOME/mlxcel, else $HOME/.cache/mlxcel; malloc'ed.
 iree_status_t mlxcel_artifact_cache_default_root(char** out_root);
 
-// Finds and verifies, or compiles and publishes. On a read-only or full cache the module is compiled and used from memory, with a warning through the
-// log, unless even a temporary folder can't be made.
+// Finds and verifies, or compiles and publishes. On a read-only or full cache the module is compiled (in $TMPDIR, else /tmp) and used from memory, with a
+// warning through the log, unless even a temporary folder can't be made. Errors: INVALID_ARGUMENT (a bad request, or a compiler that is a Python script),
+// NOT_FOUND (no compiler and no entry), INTERNAL (the compiler failed; the message has its first error and the reproducer's folder), RESOURCE_EXHAUSTED (it
+// ran out of memory or was killed for it), DEADLINE_EXCEEDED (time limit), CANCELLED.
 iree_status_t mlxcel_artifact_obtain(const char* cache_root, const mlxcel_artifact_request_t* request, const mlxcel_artifact_progress_t* progress,
                                      mlxcel_artifact_t* out_artifact);
 
 // Reads and verifies the entry in |folder| (manifest, digests, versions). NOT_FOUND: absent. DATA_LOSS: altered; the message names the file and the field.
+// FAILED_PRECONDITION: written by a newer or older mlxcel.
 iree_status_t mlxcel_artifact_load(const char* folder, mlxcel_artifact_t* out_artifact);
 
-// `mlxcel cache ls|verify|prune`.
+// `mlxcel cache ls|verify|prune`. Lists are sorted by last use, latest first; a missing root is an empty store.
 typedef struct mlxcel_artifact_listing_t {
   char key[65];
-  char* model;       // free text of the manifest: module, profile, target
+  char* model;  // free text of the manifest: module, profile, target
   uint64_t byte_count;
   int64_t created_unix, used_unix;
-  iree_status_t status;  // verification result (verify) or ok; owned
+  iree_status_t status;  // verification result (verify) or ok; owned by the list
 } mlxcel_artifact_listing_t;
 iree_status_t mlxcel_artifact_cache_list(const char* cache_root, bool verify, size_t* out_count, mlxcel_artifact_listing_t** out_entries);
 void mlxcel_artifact_cache_list_free(size_t count, mlxcel_artifact_listing_t* entries);
-// Removes entries unused for |max_age_days| days (0 = all), and leftovers of killed compilations; reports what it removed.
+// Removes entries, reproducers and damaged entries unused for |max_age_days| days (0 = all), and leftovers of killed compilations; reports what it removed.
+// What some process is compiling just now stays.
 iree_status_t mlxcel_artifact_cache_prune(const char* cache_root, uint32_t max_age_days, size_t* out_removed_count, uint64_t* out_removed_bytes);
 
 // Digest of a compiler: of libIREECompiler.so and iree-lld beside it and of the program; cached in <root>/compilers.json by path, size, mtime, inode.

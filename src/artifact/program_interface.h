@@ -25,8 +25,8 @@ typedef struct mlxcel_program_sizes_t {
 } mlxcel_program_sizes_t;
 
 typedef struct mlxcel_program_parameter_t {
-  char* key;        // tensor name in the checkpoint
-  char dtype[8];    // safetensors name
+  char* key;      // tensor name in the checkpoint
+  char dtype[8];  // safetensors name
   uint64_t byte_count;
 } mlxcel_program_parameter_t;
 
