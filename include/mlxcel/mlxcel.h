@@ -82,10 +82,12 @@ typedef struct mlxcel_sampling_t {
   float repetition_penalty;  // 1 = off; over prompt and generated tokens
   float presence_penalty, frequency_penalty;  // 0 = off; over generated tokens
   uint64_t seed;             // of this request's own generator
+  uint32_t choice;           // 0, 1, ...: the choices of one request draw from separate streams of its seed
   const mlxcel_logit_bias_t* logit_bias;
   size_t logit_bias_count;
 } mlxcel_sampling_t;
 void mlxcel_sampling_initialize(mlxcel_sampling_t* out_sampling);  // greedy, everything off, seed 0
+const char* mlxcel_sampling_generator_name(void);                  // "philox4x32-10": the random generator; with seed and choice it fixes every draw
 
 typedef struct mlxcel_engine_info_t {
   const char* model_name;  // last part of the folder's path

@@ -9,12 +9,17 @@
 #include "base/base.h"
 
 typedef struct mlxcel_gguf_import_options_t {
-  bool overwrite;  // replace an existing output folder made by an earlier import
+  bool overwrite;                                                                // replace an existing output folder made by an earlier import
   void (*progress)(void* user_data, uint64_t done_bytes, uint64_t total_bytes);  // may be NULL
+  bool (*is_cancelled)(void* user_data);  // may be NULL; asked between buffers, true ends the import with CANCELLED and leaves nothing
   void* user_data;
 } mlxcel_gguf_import_options_t;
 void mlxcel_gguf_import_options_initialize(mlxcel_gguf_import_options_t* out_options);
 
+// Imports |gguf_path| as the folder |out_folder|, whose parents are made as needed. |options| may be NULL. Errors: INVALID_ARGUMENT for a damaged file,
+// UNIMPLEMENTED for an architecture, key, tokenizer or tensor type that can't be imported exactly (named, with its value), ALREADY_EXISTS or
+// FAILED_PRECONDITION for a folder that mustn't be replaced, CANCELLED, and what the file system says. Imports into different folders may run at the
+// same time; of two into the same folder, the later one wins or fails as a whole.
 iree_status_t mlxcel_gguf_import(const char* gguf_path, const char* out_folder, const mlxcel_gguf_import_options_t* options);
 
 #endif  // MLXCEL_CHECKPOINT_GGUF_IMPORT_H_

@@ -6,23 +6,30 @@
 // Rules of version 1 (everything is IEEE binary32 with round-to-nearest-even, subnormals kept, no operation fused or split except as written):
 //   dot(x, w, K)      16 lanes start at +0; for k = 0..K-1: lane[k mod 16] = fma(x[k], w[k], lane[k mod 16]); result tree16(lane)
 //   tree16(l)         l[i] += l[i+8] for i < 8; l[i] += l[i+4] for i < 4; l[i] += l[i+2] for i < 2; l[0] + l[1]
-//   weight            dense: the stored value widened exactly; affine: fma((float)code, scale, bias), scale and bias widened exactly
+//   weight            dense: the stored value widened exactly; affine: fma((float)code, scale, bias), scale and bias of group k / group size widened exactly.
+//                     Code k of a row is its bits [k * bits, (k + 1) * bits), counted from the lowest bit of the row's first byte.
 //   matmul            y = dot(x, w); then, where present, y = y + bias; then y = residual + y
-//   rms_norm          ss = dot(x, x); y[k] = (x[k] * (1 / sqrt(ss / N + eps))) * weight[k]
+//   rms_norm          ss = dot(x, x); y[k] = (x[k] * (1 / sqrt(ss / N + eps))) * weight[k]; N the width as binary32
 //   silu_gate         g / (1 + exp(-g)) * u, the division first
-//   rope              y[i] = fma(x[i], cos[i], -(x[i+h] * sin[i])); y[i+h] = fma(x[i+h], cos[i], x[i] * sin[i]); h = half the rotated width
+//   rope              y[i] = fma(x[i], cos[i], -(x[i+h] * sin[i])); y[i+h] = fma(x[i+h], cos[i], x[i] * sin[i]); h = half the rotated width;
+//                     elements behind 2h stay as they are
 //   exp               see elementary functions below
-//   attention         keys in blocks of 64 absolute positions. Block: s[j] = dot(q, k[j]) * scale; m = max s; p[j] = exp(s[j] - m);
-//                     l = tree16 of lanes (lane[j mod 16] += p[j]); o[d] = fma(p[j], v[j][d], o[d]) from +0 in order of j.
-//                     Blocks combine in order: m' = max(m, mb); a = exp(m - m'); c = exp(mb - m'); l = fma(l, a, lb * c); o = fma(o, a, ob * c).
+//   attention         a row at position p sees the keys 0..p of its slot, head i those of kv head i / (heads / kv_heads), in blocks of 64 absolute positions.
+//                     Block: s[j] = dot(q, k[j]) * scale; m = max s; p[j] = exp(s[j] - m); l = tree16 of lanes (lane[j mod 16] += p[j], from +0);
+//                     o[d] = fma(p[j], v[j][d], o[d]) from +0 in order of j.
+//                     The first block's m, l and o are the start; later blocks combine in order:
+//                     m' = max(m, mb); a = exp(m - m'); c = exp(mb - m'); l = fma(l, a, lb * c); o = fma(o, a, ob * c).
 //                     Result o[d] / l.
 //   embedding         the weight values of one row
 // Elementary function exp (id mlxcel-exp-1): x = min(89, x), x = max(-105, x) (NaN stays); n = rint(x * 0x1.715476p+0);
 //   r = fma(n, -MLXCEL_EXP_LN2_HI, x); r = fma(n, -MLXCEL_EXP_LN2_LO, r); Horner by fma with the six MLXCEL_EXP_C* in r; y = fma(p, r * r, r) + 1;
-//   then y * 2^(n >> 1) * 2^(n - (n >> 1)).
+//   then y * 2^(n >> 1) * 2^(n - (n >> 1)), n >> 1 rounding down. At most 1.013 ulp, 0.751 where the result is subnormal (tried on every float).
+// A result that is a NaN is some NaN: sign and payload are nobody's promise.
 // A result depends on neither tile, thread count, batch, chunk nor instruction set.
 //
-// Rows: |positions| holds an absolute position a row, -1 for an inactive row; inactive rows write nothing that is kept and may be skipped.
+// Rows: |positions| holds an absolute position a row, -1 for an inactive row. An inactive row writes no cache cell, its token and slot aren't used, its
+// inputs may hold anything, and its row of |out| is unspecified: a kernel may skip or compute it. Distinct active rows name distinct cache cells.
+// Buffers are aligned to their elements (matrices: to the stored type); nothing outside the elements named is read or written.
 #ifndef MLXCEL_KERNELS_KERNEL_ABI_H_
 #define MLXCEL_KERNELS_KERNEL_ABI_H_
 

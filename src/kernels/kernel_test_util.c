@@ -272,8 +272,8 @@ static void compare_output(const kernel_check_t* check, const char* set, size_t 
     memcpy(&got, output->data + 4 * i, sizeof(got));
     memcpy(&want, expected + front + 4 * i, sizeof(want));
     if (got == want || (isnan(float_from_bits(got)) && isnan(float_from_bits(want)))) continue;
-    fail_msg("%s: %s with %zu workgroups: output %zu element %zu is %a (0x%08" PRIx32 "), the reference has %a (0x%08" PRIx32 ")", check->what, set, groups, o, i,
-             (double)float_from_bits(got), got, (double)float_from_bits(want), want);
+    fail_msg("%s: %s with %zu workgroups: output %zu element %zu is %a (0x%08" PRIx32 "), the reference has %a (0x%08" PRIx32 ")", check->what, set, groups, o,
+             i, (double)float_from_bits(got), got, (double)float_from_bits(want), want);
   }
 }
 

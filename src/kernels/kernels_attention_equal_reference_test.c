@@ -1,5 +1,5 @@
-// Every build of qkv_rope and attention equals the scalar reference bit for bit: over head sizes, partly rotated heads, grouped heads, layers, slots, key counts
-// at every edge of a block, operands of every magnitude, inactive rows and numbers of workgroups; cache cells that no active row owns keep their bytes.
+// Every build of qkv_rope and attention equals the scalar reference bit for bit: over head sizes, partly rotated heads, grouped heads, layers, slots, key
+// counts at every edge of a block, operands of every magnitude, inactive rows and numbers of workgroups; cache cells that no active row owns keep their bytes.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,9 +31,9 @@ typedef struct qkv_arguments_t {
 static void call_qkv_rope(const void* arguments, const kernel_set_t* set, size_t group, size_t groups) {
   const qkv_arguments_t* a = arguments;
   set->mlxcel_pinned_qkv_rope(GUARDED_F32(a->x), GUARDED_MATRIX(a->q), GUARDED_MATRIX(a->k), GUARDED_MATRIX(a->v), GUARDED_F32(a->cos), GUARDED_F32(a->sin),
-                              GUARDED_I32(a->slots), GUARDED_I32(a->positions), GUARDED_F32(a->k_cache), GUARDED_F32(a->v_cache), GUARDED_F32(a->out), a->c.rows,
-                              a->c.width, a->c.heads, a->c.kv_heads, a->c.head_dim, a->c.rope_half, a->q.format, a->q.flags, a->k.format, a->k.flags, a->v.format,
-                              a->v.flags, a->c.layer, a->c.slots, a->c.context, group, groups);
+                              GUARDED_I32(a->slots), GUARDED_I32(a->positions), GUARDED_F32(a->k_cache), GUARDED_F32(a->v_cache), GUARDED_F32(a->out),
+                              a->c.rows, a->c.width, a->c.heads, a->c.kv_heads, a->c.head_dim, a->c.rope_half, a->q.format, a->q.flags, a->k.format, a->k.flags,
+                              a->v.format, a->v.flags, a->c.layer, a->c.slots, a->c.context, group, groups);
 }
 
 // Rows fill the cells (slot, position) of the cache from its last one downwards, a cell a row; an inactive row names a slot that would crash.
@@ -150,8 +150,8 @@ typedef struct attention_arguments_t {
 static void call_attention(const void* arguments, const kernel_set_t* set, size_t group, size_t groups) {
   const attention_arguments_t* a = arguments;
   set->mlxcel_pinned_attention(GUARDED_F32(a->q), GUARDED_F32(a->k_cache), GUARDED_F32(a->v_cache), GUARDED_I32(a->slots), GUARDED_I32(a->positions),
-                               GUARDED_F32(a->out), a->c.rows, a->c.heads, a->c.kv_heads, a->c.head_dim, a->c.layer, a->c.slots, a->c.context, a->c.scale, group,
-                               groups);
+                               GUARDED_F32(a->out), a->c.rows, a->c.heads, a->c.kv_heads, a->c.head_dim, a->c.layer, a->c.slots, a->c.context, a->c.scale,
+                               group, groups);
 }
 
 // The cache holds numbers up to each slot's last position in the layer at hand, and NaN everywhere else, where no kernel has any business.
@@ -206,8 +206,16 @@ static void check_attention_lengths(int32_t heads, int32_t kv_heads, int32_t hea
     slots[r] = off ? INT32_MAX : r;
     positions[r] = off ? -1 : lengths[r] - 1;
   }
-  const attention_case_t c = {.rows = LENGTH_COUNT, .heads = heads, .kv_heads = kv_heads, .head_dim = head_dim, .layers = 2, .layer = 1, .slots = LENGTH_COUNT,
-                              .context = lengths[LENGTH_COUNT - 1], .scale = scale, .style = style};
+  const attention_case_t c = {.rows = LENGTH_COUNT,
+                              .heads = heads,
+                              .kv_heads = kv_heads,
+                              .head_dim = head_dim,
+                              .layers = 2,
+                              .layer = 1,
+                              .slots = LENGTH_COUNT,
+                              .context = lengths[LENGTH_COUNT - 1],
+                              .scale = scale,
+                              .style = style};
   check_attention(&c, slots, positions);
 }
 

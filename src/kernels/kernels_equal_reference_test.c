@@ -1,5 +1,6 @@
 // Every build of the projections, of the embedding and of the norm equals the scalar reference bit for bit: over storage formats, shapes, flags, operands of
-// every magnitude, inactive rows, numbers of workgroups, and whatever the caller's MXCSR says. (qkv_rope and attention: kernels_attention_equal_reference_test.c.)
+// every magnitude, inactive rows, numbers of workgroups, and whatever the caller's MXCSR says. (qkv_rope and attention have
+// kernels_attention_equal_reference_test.c.)
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +86,8 @@ static void kernels_matmul_equals_reference_in_every_format(void** state) {
   (void)state;
   for (size_t f = 0; f < TEST_FORMAT_COUNT; ++f) {
     for (size_t s = 0; s < COUNT_OF(shapes); ++s) {
-      projection_case_t c = {shapes[s].rows, width_for(test_format_at(f), shapes[s].width), shapes[s].outputs, test_format_at(f), 0, 0, STYLE_PLAIN, INACTIVE_NONE};
+      projection_case_t c = {shapes[s].rows, width_for(test_format_at(f), shapes[s].width), shapes[s].outputs, test_format_at(f), 0, 0, STYLE_PLAIN,
+                             INACTIVE_NONE};
       c.style = (operand_style_t)((f + s) % STYLE_COUNT);
       check_projection(&c, false);
     }
@@ -183,8 +185,8 @@ typedef struct embed_arguments_t {
 
 static void call_embed(const void* arguments, const kernel_set_t* set, size_t group, size_t groups) {
   const embed_arguments_t* a = arguments;
-  set->mlxcel_pinned_embed(GUARDED_I32(a->tokens), GUARDED_I32(a->positions), GUARDED_MATRIX(a->table), GUARDED_F32(a->out), a->rows, a->width,
-                           a->table.format, group, groups);
+  set->mlxcel_pinned_embed(GUARDED_I32(a->tokens), GUARDED_I32(a->positions), GUARDED_MATRIX(a->table), GUARDED_F32(a->out), a->rows, a->width, a->table.format,
+                           group, groups);
 }
 
 // Rows take tokens of |vocabulary| from its end; an inactive row's token is one that would crash.
@@ -262,8 +264,8 @@ static void check_norm(int32_t rows, int32_t width, int32_t type, int32_t gather
   guarded_protect(&a.index);
   a.out = guarded_create((size_t)rows * (size_t)width, sizeof(float));
   char what[128];
-  snprintf(what, sizeof(what), "rms_norm, %d rows of %d, %s, gather %d, style %d, inactive %d", rows, width, test_format_name(MLXCEL_FORMAT(0, 0, type)), gather,
-           (int)style, (int)inactive);
+  snprintf(what, sizeof(what), "rms_norm, %d rows of %d, %s, gather %d, style %d, inactive %d", rows, width, test_format_name(MLXCEL_FORMAT(0, 0, type)),
+           gather, (int)style, (int)inactive);
   const kernel_check_t check = {what, call_rms_norm, &a, {&a.out}, guarded_ints(&a.index), (size_t)rows, (size_t)width};
   kernel_check_run(&check);
   guarded_release(&a.x);

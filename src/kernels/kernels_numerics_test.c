@@ -31,9 +31,18 @@ static void kernels_reference_widens_16_bit_floats_exactly(void** state) {
   static const struct {
     uint16_t half;
     float f16, bf16;
-  } rows[] = {{0x0000, 0.0f, 0.0f},        {0x0001, 0x1p-24f, 0x1p-133f},         {0x03ff, 0x1.ff8p-15f, 0x1.fep-120f}, {0x0400, 0x1p-14f, 0x1p-119f},
-              {0x3c00, 1.0f, 0x1p-7f},     {0x3c01, 0x1.004p+0f, 0x1.02p-7f},     {0x7bff, 65504.0f, 0x1.fep+120f},      {0x7c00, INFINITY, 0x1p+121f},
-              {0x8001, -0x1p-24f, -0x1p-133f}, {0xc000, -2.0f, -2.0f},            {0xfc00, -INFINITY, -0x1p+121f},       {0x8000, -0.0f, -0.0f}};
+  } rows[] = {{0x0000, 0.0f, 0.0f},
+              {0x0001, 0x1p-24f, 0x1p-133f},
+              {0x03ff, 0x1.ff8p-15f, 0x1.fep-120f},
+              {0x0400, 0x1p-14f, 0x1p-119f},
+              {0x3c00, 1.0f, 0x1p-7f},
+              {0x3c01, 0x1.004p+0f, 0x1.02p-7f},
+              {0x7bff, 65504.0f, 0x1.fep+120f},
+              {0x7c00, INFINITY, 0x1p+121f},
+              {0x8001, -0x1p-24f, -0x1p-133f},
+              {0xc000, -2.0f, -2.0f},
+              {0xfc00, -INFINITY, -0x1p+121f},
+              {0x8000, -0.0f, -0.0f}};
   for (size_t i = 0; i < COUNT_OF(rows); ++i) {
     uint8_t bytes[4] = {0xff, 0xff, (uint8_t)rows[i].half, (uint8_t)(rows[i].half >> 8)};
     assert_int_equal(bits_of(mlxcel_reference_widen(bytes, MLXCEL_FORMAT_F16, 1)), bits_of(rows[i].f16));
@@ -109,13 +118,34 @@ static void kernels_dot_fuses_each_product_in_order_of_k(void** state) {
   for_every_set(check_dot_lanes);
 }
 
+static void check_vanishing(const kernel_set_t* set) {
+  // Every product vanishes to -0. Lanes 1 to 15 have no element behind the first sixteen: fma(0, 0, -0) in their place would turn them into +0.
+  float x[2 * 17], w[17], y[2];
+  uint16_t narrow[17];
+  for (size_t k = 0; k < COUNT_OF(w); ++k) x[k] = x[17 + k] = 0x1p-100f, w[k] = -0x1p-100f, narrow[k] = (uint16_t)(bits_of(w[k]) >> 16);
+  const int32_t positions[2] = {0, 1};
+  for (int32_t rows = 1; rows <= 2; ++rows) {
+    set->mlxcel_pinned_matmul(x, 0, ONE_MATRIX(w), x, 0, positions, 0, y, 0, rows, 17, 1, 0, 0, 0, 1);
+    assert_int_equal(bits_of(y[rows - 1]), bits_of(-0.0f));
+    set->mlxcel_pinned_matmul(x, 0, ONE_MATRIX(narrow), x, 0, positions, 0, y, 0, rows, 17, 1, MLXCEL_FORMAT(0, 0, MLXCEL_FORMAT_BF16), 0, 0, 1);
+    assert_int_equal(bits_of(y[rows - 1]), bits_of(-0.0f));
+  }
+  assert_int_equal(bits_of(dot_of(set, x, w, 1)), bits_of(0.0f));  // here fifteen lanes are still at +0
+}
+
+static void kernels_dot_leaves_a_lane_without_an_element_untouched(void** state) {
+  (void)state;
+  for_every_set(check_vanishing);
+}
+
 static void check_affine(const kernel_set_t* set) {
   // One group of 32 codes of 8 bits: 129 * 131073 is odd and needs 25 bits. Rounded on its own it loses the 1, and the bias can't bring it back.
   uint8_t codes[32] = {0};
   codes[5] = 129;
   const float scale[1] = {131073.0f}, bias[1] = {0x1p-9f}, x[32] = {[5] = 1.0f};
   float y = NAN;
-  set->mlxcel_pinned_matmul(x, 0, codes, 0, BYTES(scale), 0, BYTES(bias), 0, codes, 0, x, 0, zero_position, 0, &y, 0, 1, 32, 1, MLXCEL_FORMAT(8, 5, 0), 0, 0, 1);
+  set->mlxcel_pinned_matmul(x, 0, codes, 0, BYTES(scale), 0, BYTES(bias), 0, codes, 0, x, 0, zero_position, 0, &y, 0, 1, 32, 1, MLXCEL_FORMAT(8, 5, 0), 0, 0,
+                            1);
   assert_int_equal(bits_of(y), bits_of(16908418.0f));
   assert_int_not_equal(bits_of(y), bits_of(129.0f * scale[0] + bias[0]));
 }
@@ -142,8 +172,8 @@ static void kernels_reference_attention_is_softmax_of_scaled_scores(void** state
   guarded_t v = test_rows_create(&random, STYLE_PLAIN, NULL, LAYERS * SLOTS * KV_HEADS, CELLS);
   const int32_t slots[1] = {SLOT}, positions[1] = {LENGTH - 1};
   float out[HEADS * DIM];
-  mlxcel_reference_attention(guarded_floats(&q), 0, guarded_floats(&k), 0, guarded_floats(&v), 0, slots, 0, positions, 0, out, 0, 1, HEADS, KV_HEADS, DIM, LAYER,
-                             SLOTS, CONTEXT, 0.25f, 0, 1);
+  mlxcel_reference_attention(guarded_floats(&q), 0, guarded_floats(&k), 0, guarded_floats(&v), 0, slots, 0, positions, 0, out, 0, 1, HEADS, KV_HEADS, DIM,
+                             LAYER, SLOTS, CONTEXT, 0.25f, 0, 1);
   for (size_t h = 0; h < HEADS; ++h) {
     size_t at = ((LAYER * SLOTS + SLOT) * KV_HEADS + h / 2) * CELLS;
     double weight[LENGTH], total = 0;
@@ -155,7 +185,8 @@ static void kernels_reference_attention_is_softmax_of_scaled_scores(void** state
     for (size_t d = 0; d < DIM; ++d) {
       double want = 0;
       for (size_t j = 0; j < LENGTH; ++j) want += weight[j] / total * (double)guarded_floats(&v)[at + j * DIM + d];
-      // |v| < 4. Scores below 48 in magnitude (12 products under 16, times 1/4) carry at most 16 roundings each: e^s is off by 48 * 16 units, weights by twice that.
+      // |v| < 4. Scores below 48 in magnitude (12 products under 16, times 1/4) carry at most 16 roundings each: e^s is off by 48 * 16 units, weights by twice
+      // that.
       assert_close((double)out[h * DIM + d], want, 4 * 2 * 48 * 16 * UNIT);
     }
   }
@@ -172,8 +203,8 @@ static void kernels_reference_qkv_rope_turns_pairs_half_a_head_apart(void** stat
   for (size_t i = 0; i < DIM; ++i) identity[i * WIDTH + i] = identity[(DIM + i) * WIDTH + i] = 1.0f;  // two heads, both x
   const float cos[CONTEXT * HALF] = {0, 0, 0, 0, 0.5f, 1}, sin[CONTEXT * HALF] = {0, 0, 0, 0, 2, 0};
   const int32_t slots[1] = {1}, positions[1] = {2};
-  mlxcel_reference_qkv_rope(x, 0, ONE_MATRIX(identity), ONE_MATRIX(identity), ONE_MATRIX(identity), cos, 0, sin, 0, slots, 0, positions, 0, k_cache, 0, v_cache, 0,
-                            out, 0, 1, WIDTH, 2, 1, DIM, HALF, 0, 0, 0, 0, 0, 0, 1, SLOTS, CONTEXT, 0, 1);
+  mlxcel_reference_qkv_rope(x, 0, ONE_MATRIX(identity), ONE_MATRIX(identity), ONE_MATRIX(identity), cos, 0, sin, 0, slots, 0, positions, 0, k_cache, 0, v_cache,
+                            0, out, 0, 1, WIDTH, 2, 1, DIM, HALF, 0, 0, 0, 0, 0, 0, 1, SLOTS, CONTEXT, 0, 1);
   const float turned[DIM] = {0.5f - 6, 2, 1.5f + 2, 4, 5, 6};  // pairs (0, 2) and (1, 3); 4 and 5 stay
   size_t cell = ((1 * SLOTS + 1) * CONTEXT + 2) * DIM;         // layer 1, slot 1, one head, position 2
   for (size_t d = 0; d < DIM; ++d) {
@@ -215,9 +246,9 @@ static void kernels_reference_norm_and_gate_follow_their_formulas(void** state) 
 
 //===- mlxcel-exp-1 -------------------------------------------------------------------------------------------------------------------------------------===//
 
-// Over every float of [-105, 89] the largest errors are 1.0104 (at -0x1.782f42p+2) and, where the result is subnormal, 0.7474 (at -0x1.601e0ap+6).
-#define EXP_ULP_MAX 1.011
-#define EXP_SUBNORMAL_ULP_MAX 0.75
+// Tried on every float of [-105, 89]: the largest errors are 1.01283 ulp (at 0x1.da72c4p+5) and, where the result is subnormal, 0.75013 (at -0x1.5fb4bap+6).
+#define EXP_ULP_MAX 1.013
+#define EXP_SUBNORMAL_ULP_MAX 0.751
 #define EXP_FLOAT_MAX_ROUNDS_TO_INFINITY 0x1.ffffffp+127  // FLT_MAX and half a unit in its last place
 
 static double ulp_of(double value) {
@@ -238,15 +269,15 @@ static void exp_check(float x, double* worst, double* worst_subnormal) {
   if (!(error <= *of)) *of = error;
 }
 
-static void kernels_exp_is_within_1_011_ulp(void** state) {
+static void kernels_exp_is_within_1_013_ulp(void** state) {
   (void)state;
   double worst = 0, worst_subnormal = 0;
   for (uint32_t negative = 0; negative < 2; ++negative) {
     uint32_t last = bits_of(negative ? -MLXCEL_EXP_MIN : MLXCEL_EXP_MAX);
     for (uint32_t bits = 0; bits <= last; bits += 1021) exp_check(float_of(bits | negative << 31), &worst, &worst_subnormal);  // a prime step
   }
-  exp_check(-0x1.782f42p+2f, &worst, &worst_subnormal);
-  exp_check(-0x1.601e0ap+6f, &worst, &worst_subnormal);
+  exp_check(0x1.da72c4p+5f, &worst, &worst_subnormal);
+  exp_check(-0x1.5fb4bap+6f, &worst, &worst_subnormal);
   print_message("mlxcel-exp-1: at most %.4f ulp, %.4f where the result is subnormal\n", worst, worst_subnormal);
   assert_true(worst > 0.5 && worst <= EXP_ULP_MAX);
   assert_true(worst_subnormal > 0.5 && worst_subnormal <= EXP_SUBNORMAL_ULP_MAX);
@@ -270,9 +301,9 @@ typedef struct gate_sweep_t {
 
 static void call_gate_sweep(const void* arguments, const kernel_set_t* set, size_t group, size_t groups) {
   const gate_sweep_t* a = arguments;
-  set->mlxcel_pinned_gate_up(GUARDED_F32(a->x), GUARDED_BYTES(a->one), GUARDED_BYTES(a->one), GUARDED_BYTES(a->one), GUARDED_BYTES(a->one), GUARDED_BYTES(a->zero),
-                             GUARDED_BYTES(a->zero), GUARDED_BYTES(a->zero), GUARDED_BYTES(a->bias), GUARDED_I32(a->positions), GUARDED_F32(a->out), a->rows, 1, 1,
-                             0, 0, 0, MLXCEL_MATRIX_FLAGS(1, 0, MLXCEL_FORMAT_F32), group, groups);
+  set->mlxcel_pinned_gate_up(GUARDED_F32(a->x), GUARDED_BYTES(a->one), GUARDED_BYTES(a->one), GUARDED_BYTES(a->one), GUARDED_BYTES(a->one),
+                             GUARDED_BYTES(a->zero), GUARDED_BYTES(a->zero), GUARDED_BYTES(a->zero), GUARDED_BYTES(a->bias), GUARDED_I32(a->positions),
+                             GUARDED_F32(a->out), a->rows, 1, 1, 0, 0, 0, MLXCEL_MATRIX_FLAGS(1, 0, MLXCEL_FORMAT_F32), group, groups);
 }
 
 static guarded_t floats_of(const float* values, size_t count) {
@@ -286,7 +317,8 @@ static guarded_t floats_of(const float* values, size_t count) {
 static void kernels_exp_equals_reference_over_its_range(void** state) {
   (void)state;
   enum { ROWS = 1 << 15 };
-  static const float specials[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, 88.72284f, -88.72284f, 89.0f, -89.0f, 105.0f, -105.0f, 103.97208f, -103.97208f};
+  static const float specials[] = {0.0f,       -0.0f, INFINITY, -INFINITY, NAN,     0x1p-149f,  88.72284f,
+                                   -88.72284f, 89.0f, -89.0f,   105.0f,    -105.0f, 103.97208f, -103.97208f};
   gate_sweep_t a = {.rows = ROWS};
   a.x = guarded_create(ROWS, sizeof(float));
   for (size_t i = 0; i < ROWS; ++i) guarded_floats(&a.x)[i] = i < COUNT_OF(specials) ? specials[i] : -107.0f + (float)i * (214.0f / ROWS) + 0x1p-12f;
@@ -325,11 +357,12 @@ int main(void) {
       cmocka_unit_test(kernels_reference_reads_codes_from_the_lowest_bit_up),
       cmocka_unit_test(kernels_dot_adds_in_sixteen_lanes_and_a_tree),
       cmocka_unit_test(kernels_dot_fuses_each_product_in_order_of_k),
+      cmocka_unit_test(kernels_dot_leaves_a_lane_without_an_element_untouched),
       cmocka_unit_test(kernels_affine_weight_is_rounded_once),
       cmocka_unit_test(kernels_reference_attention_is_softmax_of_scaled_scores),
       cmocka_unit_test(kernels_reference_qkv_rope_turns_pairs_half_a_head_apart),
       cmocka_unit_test(kernels_reference_norm_and_gate_follow_their_formulas),
-      cmocka_unit_test(kernels_exp_is_within_1_011_ulp),
+      cmocka_unit_test(kernels_exp_is_within_1_013_ulp),
       cmocka_unit_test(kernels_exp_has_the_right_limits),
       cmocka_unit_test(kernels_exp_equals_reference_over_its_range),
       cmocka_unit_test(kernels_keep_subnormals_for_a_caller_that_flushes_them),

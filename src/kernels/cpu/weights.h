@@ -123,7 +123,7 @@ MLXCEL_INLINE v16 lanes_from_codes(v16 a, int bits) {
 MLXCEL_INLINE v16 affine_weights16_in_code_lanes(const uint8_t* codes, int bits, const v16_unpack* unpack, const affine_t* a) {
 #if defined(__AVX512F__)
   if (bits == 4) {
-    __m512i both = _mm512_set1_epi64(*(const long long __attribute__((aligned(1), may_alias))*)codes);
+    __m512i both = _mm512_broadcastq_epi64(load_codes(codes, 4));
     return _mm512_permutexvar_ps(_mm512_srlv_epi32(both, _mm512_setr_epi32(0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28)), a->scale);
   }
 #endif

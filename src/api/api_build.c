@@ -1,0 +1,145 @@
+#include "api/api_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build_identity.h"
+#include "kernels/kernel_table.h"
+
+// Profiles and the precisions that each defines.
+typedef struct api_profile_t {
+  const char* name;
+  const char* precisions;  // valid names, for messages
+  const char* precision;   // the only one so far
+} api_profile_t;
+static const api_profile_t api_profiles[] = {{.name = "pinned-f32", .precisions = "f32", .precision = "f32"}};
+#define API_PROFILE_COUNT (sizeof(api_profiles) / sizeof(api_profiles[0]))
+#define API_PROFILE_NAMES "pinned-f32"
+#define API_DEVICE_DEFAULT "local-task"
+
+static iree_status_t api_check_profile(const char* profile, const char* precision) {
+  for (size_t i = 0; i < API_PROFILE_COUNT; ++i) {
+    if (strcmp(api_profiles[i].name, profile) != 0) continue;
+    if (strcmp(api_profiles[i].precision, precision) == 0) return iree_ok_status();
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "precision '%s' isn't one of profile %s; valid: %s", precision, profile, api_profiles[i].precisions);
+  }
+  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "profile '%s' is unknown; valid: %s", profile, API_PROFILE_NAMES);
+}
+
+static bool api_ends_with(const char* text, const char* end) {
+  size_t size = strlen(text), end_size = strlen(end);
+  return size >= end_size && strcmp(text + size - end_size, end) == 0;
+}
+
+static iree_status_t api_check_model_folder(const char* folder) {
+  if (!folder || !folder[0]) return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "no model folder is given; name the folder of a checkpoint");
+  if (api_ends_with(folder, ".gguf")) {
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s is a GGUF file, not a checkpoint folder; turn it into one with `mlxcel import` first", folder);
+  }
+  return iree_ok_status();
+}
+
+static const char* api_text_or(const char* text, const char* otherwise) { return text && text[0] ? text : otherwise; }
+
+// The compiler to start: the caller's, else the build's own as long as it exists; NULL still allows a cache hit.
+static const char* api_find_compiler(const char* requested) {
+  if (requested && requested[0]) return requested;
+  return MLXCEL_DEFAULT_COMPILER[0] && access(MLXCEL_DEFAULT_COMPILER, X_OK) == 0 ? MLXCEL_DEFAULT_COMPILER : NULL;
+}
+
+iree_status_t mlxcel_api_settings_resolve(const mlxcel_engine_options_t* options, mlxcel_api_settings_t* out_settings) {
+  memset(out_settings, 0, sizeof(*out_settings));
+  if (options->size != sizeof(*options)) {
+    return iree_make_status(
+        IREE_STATUS_INVALID_ARGUMENT,
+        "the engine options have size %zu, this library's have %zu; start from mlxcel_engine_options_initialize and rebuild against its header", options->size,
+        sizeof(*options));
+  }
+  mlxcel_engine_options_t* resolved = &out_settings->options;
+  *resolved = *options;
+  resolved->device = api_text_or(options->device, API_DEVICE_DEFAULT);
+  resolved->profile = api_text_or(options->profile, api_profiles[0].name);
+  resolved->precision = api_text_or(options->precision, api_profiles[0].precision);
+  resolved->compiler = api_find_compiler(options->compiler);
+  resolved->slots = options->slots == 0 ? 1 : options->slots;
+  if (resolved->slots > MLXCEL_API_SLOTS_MAX) {
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%u slots are asked for; at most %u are possible", resolved->slots, MLXCEL_API_SLOTS_MAX);
+  }
+  IREE_RETURN_IF_ERROR(api_check_model_folder(options->model_folder));
+  IREE_RETURN_IF_ERROR(api_check_profile(resolved->profile, resolved->precision));
+  return mlxcel_kernel_level_select(iree_make_cstring_view(api_text_or(options->cpu_level, "")), &out_settings->level);
+}
+
+void mlxcel_api_notify(const mlxcel_api_settings_t* settings, const char* step, iree_time_t start) {
+  const mlxcel_engine_options_t* options = &settings->options;
+  if (options->progress) options->progress(options->user_data, step, (double)(iree_time_now() - start) * 1e-9);
+}
+
+iree_status_t mlxcel_api_build_open(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* out_build) {
+  memset(out_build, 0, sizeof(*out_build));
+  out_build->stage = "checkpoint";
+  iree_time_t start = iree_time_now();
+  IREE_RETURN_IF_ERROR(mlxcel_checkpoint_open(settings->options.model_folder, &out_build->checkpoint));
+  mlxcel_api_notify(settings, "read checkpoint", start);
+  return iree_ok_status();
+}
+
+static iree_status_t api_build_emit(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
+  build->stage = "emit";
+  mlxcel_emit_options_t emit_options;
+  mlxcel_emit_options_initialize(&emit_options);
+  emit_options.profile = iree_make_cstring_view(settings->options.profile);
+  IREE_RETURN_IF_ERROR(mlxcel_family_emit(build->checkpoint, &emit_options, &build->emitted));
+  build->has_emitted = true;
+  return iree_ok_status();
+}
+
+// The artifact's request; views into |build| and |object|.
+static void api_build_make_request(const mlxcel_api_settings_t* settings, const mlxcel_api_build_t* build, const mlxcel_artifact_object_t* object,
+                                   mlxcel_artifact_request_t* out_request) {
+  const mlxcel_emitted_model_t* emitted = &build->emitted;
+  *out_request = (mlxcel_artifact_request_t){
+      .mlir_text = iree_make_string_view(emitted->mlir_text, emitted->mlir_size),
+      .contract_text = iree_make_cstring_view(emitted->contract_text),
+      .contract_fingerprint = iree_make_cstring_view(emitted->fingerprint.text),
+      .contract_version = emitted->contract_version,
+      .profile = iree_make_cstring_view(settings->options.profile),
+      .target = iree_make_cstring_view(mlxcel_kernel_target(settings->level)),
+      .object_count = 1,
+      .objects = object,
+      .interface = &emitted->interface,
+      .compiler_path = settings->options.compiler,
+  };
+  out_request->flags = mlxcel_kernel_compile_flags(settings->level, &out_request->flag_count);
+}
+
+static iree_status_t api_build_obtain(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
+  build->stage = "compile";
+  const mlxcel_engine_options_t* options = &settings->options;
+  iree_const_byte_span_t bytes = mlxcel_kernel_object_bytes(settings->level);
+  const mlxcel_artifact_object_t object = {.file_name = MLXCEL_KERNEL_OBJECT_FILE, .data = bytes.data, .size = bytes.data_length};
+  mlxcel_artifact_request_t request;
+  api_build_make_request(settings, build, &object, &request);
+  const mlxcel_artifact_progress_t progress = {.notify = options->progress, .cancelled = options->cancelled, .user_data = options->user_data};
+  char* default_root = NULL;
+  if (!options->cache_folder || !options->cache_folder[0]) {
+    IREE_RETURN_IF_ERROR(mlxcel_artifact_cache_default_root(&default_root));
+  }
+  iree_status_t status = mlxcel_artifact_obtain(default_root ? default_root : options->cache_folder, &request, &progress, &build->artifact);
+  free(default_root);
+  build->has_artifact = iree_status_is_ok(status);
+  return status;
+}
+
+iree_status_t mlxcel_api_build_compile(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
+  IREE_RETURN_IF_ERROR(api_build_emit(settings, build));
+  return api_build_obtain(settings, build);
+}
+
+void mlxcel_api_build_deinitialize(mlxcel_api_build_t* build) {
+  if (build->has_artifact) mlxcel_artifact_deinitialize(&build->artifact);
+  if (build->has_emitted) mlxcel_emitted_model_deinitialize(&build->emitted);
+  mlxcel_checkpoint_close(build->checkpoint);
+  memset(build, 0, sizeof(*build));
+}
