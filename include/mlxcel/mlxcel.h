@@ -29,7 +29,8 @@ typedef enum mlxcel_error_code_e {
 
 typedef struct mlxcel_error_t mlxcel_error_t;
 mlxcel_error_code_t mlxcel_error_code(const mlxcel_error_t* error);
-const char* mlxcel_error_stage(const mlxcel_error_t* error);    // "checkpoint", "tokenizer", "emit", "compile", "device", "load", "prefill", "decode", ...
+// "options", "checkpoint", "tokenizer", "emit", "compile", "device", "load", "session", "request", "prefill", "decode", "sample", "text", "chat template", "import".
+const char* mlxcel_error_stage(const mlxcel_error_t* error);
 const char* mlxcel_error_message(const mlxcel_error_t* error);  // cause; then "; " and the remedy
 void mlxcel_error_free(mlxcel_error_t* error);
 
@@ -109,7 +110,8 @@ typedef struct mlxcel_engine_info_t {
 const mlxcel_engine_info_t* mlxcel_engine_info(const mlxcel_engine_t* engine);
 
 // --- text --------------------------------------------------------------------------------------------------------------------------------
-// |*out_ids| is freed by mlxcel_free. add_special: plain completions true, text rendered by a chat template false.
+// |*out_ids| is freed by mlxcel_free. add_special: plain completions true, text rendered by a chat template false. Special tokens spelled out in the text become
+// their ids. May be called from callbacks and from any thread, as the two functions below.
 mlxcel_error_t* mlxcel_tokenize(mlxcel_engine_t* engine, const char* text, size_t text_size, bool add_special, int32_t** out_ids, size_t* out_count);
 mlxcel_error_t* mlxcel_detokenize(mlxcel_engine_t* engine, const int32_t* ids, size_t count, bool skip_special, char** out_text, size_t* out_size);
 // |messages_json|: [{"role": ..., "content": ...}, ...]. The text is freed by mlxcel_free.
@@ -167,9 +169,16 @@ void mlxcel_result_release(mlxcel_result_t* result);
 mlxcel_error_t* mlxcel_session_generate(mlxcel_session_t* session, const mlxcel_request_t* request, mlxcel_result_t* out_result);
 
 // --- without an engine ----------------------------------------------------------------------------------------------------------------------
-// GGUF -> checkpoint folder.
-mlxcel_error_t* mlxcel_import_gguf(const char* gguf_path, const char* out_folder, bool overwrite,
-                                   void (*progress)(void* user_data, uint64_t done_bytes, uint64_t total_bytes), void* user_data);
+typedef struct mlxcel_import_options_t {
+  size_t size;
+  bool overwrite;  // replace the folder of an earlier import
+  void (*progress)(void* user_data, uint64_t done_bytes, uint64_t total_bytes);  // may be NULL
+  bool (*cancelled)(void* user_data);                                            // polled between buffers; true ends with CANCELLED; may be NULL
+  void* user_data;
+} mlxcel_import_options_t;
+void mlxcel_import_options_initialize(mlxcel_import_options_t* out_options);
+// GGUF -> checkpoint folder: all of it appears at once, or nothing does. |options| may be NULL.
+mlxcel_error_t* mlxcel_import_gguf(const char* gguf_path, const char* out_folder, const mlxcel_import_options_t* options);
 // A report on a checkpoint folder, as JSON text (freed by mlxcel_free): config, tensors (name, dtype, shape, bytes, quantization), family, supported, reasons.
 mlxcel_error_t* mlxcel_inspect(const char* model_folder, char** out_json);
 // Devices that this build knows, as a JSON array of {name, available, detail}.

@@ -14,14 +14,21 @@ const char* mlxcel_version_text(void) {
          "\nC compiler: " MLXCEL_C_COMPILER;
 }
 
-mlxcel_error_t* mlxcel_import_gguf(const char* gguf_path, const char* out_folder, bool overwrite,
-                                   void (*progress)(void* user_data, uint64_t done_bytes, uint64_t total_bytes), void* user_data) {
-  mlxcel_gguf_import_options_t options;
-  mlxcel_gguf_import_options_initialize(&options);
-  options.overwrite = overwrite;
-  options.progress = progress;
-  options.user_data = user_data;
-  return mlxcel_api_error("import", mlxcel_gguf_import(gguf_path, out_folder, &options));
+void mlxcel_import_options_initialize(mlxcel_import_options_t* out_options) {
+  memset(out_options, 0, sizeof(*out_options));
+  out_options->size = sizeof(*out_options);
+}
+
+mlxcel_error_t* mlxcel_import_gguf(const char* gguf_path, const char* out_folder, const mlxcel_import_options_t* options) {
+  mlxcel_gguf_import_options_t import_options;
+  mlxcel_gguf_import_options_initialize(&import_options);
+  if (options) {
+    import_options.overwrite = options->overwrite;
+    import_options.progress = options->progress;
+    import_options.is_cancelled = options->cancelled;
+    import_options.user_data = options->user_data;
+  }
+  return mlxcel_api_error("import", mlxcel_gguf_import(gguf_path, out_folder, &import_options));
 }
 
 // Names that a user may try; what this build and machine can do with each is asked of the runtime.

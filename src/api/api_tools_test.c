@@ -225,7 +225,7 @@ static void api_import_of_a_missing_file_is_an_error(void** state) {
   const setting_t* setting = *state;
   char out[4096];
   snprintf(out, sizeof(out), "%s/imported", setting->root);
-  expect_error(mlxcel_import_gguf("/nonexistent/model.gguf", out, false, NULL, NULL), MLXCEL_ERROR_NOT_FOUND, "import", "/nonexistent/model.gguf");
+  expect_error(mlxcel_import_gguf("/nonexistent/model.gguf", out, NULL), MLXCEL_ERROR_NOT_FOUND, "import", "/nonexistent/model.gguf");
   assert_false(mlxcel_path_exists(out));
 }
 

@@ -38,9 +38,9 @@ iree_status_t mlxcel_json_parse(iree_string_view_t text, const char* origin, jso
   for (char* c = error.text; *c; ++c) {
     if (*c < 0x20 || *c > 0x7e) *c = '?';
   }
-  const char* reason = json_error_code(&error) == json_error_duplicate_key ? "duplicate key" : error.text;
-  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: line %d, column %d: not valid JSON: %s; restore the file from its source", origin, error.line,
-                          error.column, reason);
+  const char* kind = json_error_code(&error) == json_error_duplicate_key ? "duplicate key: " : "";
+  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: line %d, column %d: not valid JSON: %s%s; restore the file from its source", origin, error.line,
+                          error.column, kind, error.text);
 }
 
 iree_status_t mlxcel_json_read_file(const char* path, uint64_t max_bytes, json_t** out_value) {

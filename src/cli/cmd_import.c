@@ -1,6 +1,4 @@
 // mlxcel import: a GGUF file becomes a checkpoint folder.
-#include <unistd.h>
-
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/interrupt.h"
@@ -20,14 +18,7 @@ static const mlxcel_cli_option_t options[] = {
 };
 static const mlxcel_cli_group_t groups[] = {{"options", options, sizeof(options) / sizeof(options[0]), 0}};
 
-// The checkpoint folder appears as a whole or not at all, so ending here leaves at most a temporary folder beside it.
-static void notify_bytes(void* user_data, uint64_t done_bytes, uint64_t total_bytes) {
-  mlxcel_cli_progress_bytes(user_data, "import", done_bytes, total_bytes);
-  if (!mlxcel_cli_interrupt_count()) return;
-  mlxcel_cli_progress_abandon(user_data);
-  mlxcel_cli_message("mlxcel: interrupted\n");
-  _exit(MLXCEL_CLI_EXIT_INTERRUPTED);
-}
+static void notify_bytes(void* user_data, uint64_t done_bytes, uint64_t total_bytes) { mlxcel_cli_progress_bytes(user_data, "import", done_bytes, total_bytes); }
 
 static int run_import(void* settings_memory, const mlxcel_cli_parsed_t* parsed) {
   const import_settings_t* settings = settings_memory;
@@ -40,7 +31,13 @@ static int run_import(void* settings_memory, const mlxcel_cli_parsed_t* parsed) 
   progress_options.enabled = !settings->quiet;
   mlxcel_cli_progress_t progress;
   mlxcel_cli_progress_initialize(&progress_options, &progress);
-  mlxcel_error_t* error = mlxcel_import_gguf(parsed->positionals[0], settings->output, settings->force, notify_bytes, &progress);
+  mlxcel_import_options_t import_options;
+  mlxcel_import_options_initialize(&import_options);
+  import_options.overwrite = settings->force;
+  import_options.progress = notify_bytes;
+  import_options.cancelled = mlxcel_cli_interrupt_is_requested;
+  import_options.user_data = &progress;
+  mlxcel_error_t* error = mlxcel_import_gguf(parsed->positionals[0], settings->output, &import_options);
   if (error) {
     mlxcel_cli_progress_abandon(&progress);
     return mlxcel_cli_error_report(error);

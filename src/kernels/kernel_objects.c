@@ -1,5 +1,6 @@
 #include "kernels/kernel_objects.h"
 
+#include <cpuid.h>
 #include <string.h>
 
 // From kernel_objects.S.
@@ -9,8 +10,14 @@ extern const unsigned char mlxcel_kernel_object_v4[], mlxcel_kernel_object_v4_en
 const char* mlxcel_kernel_level_name(mlxcel_kernel_level_t level) { return level == MLXCEL_KERNEL_LEVEL_V4 ? "v4" : "v3"; }
 const char* mlxcel_kernel_target(mlxcel_kernel_level_t level) { return level == MLXCEL_KERNEL_LEVEL_V4 ? "llvm-cpu x86-64-v4" : "llvm-cpu x86-64-v3"; }
 
+// clang 14's __builtin_cpu_supports doesn't know f16c.
+static bool processor_has_f16c(void) {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+}
+
 bool mlxcel_kernel_level_runs_here(mlxcel_kernel_level_t level) {
-  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") && processor_has_f16c();
   bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   return level == MLXCEL_KERNEL_LEVEL_V4 ? v4 : v3;
