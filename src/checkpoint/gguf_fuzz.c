@@ -1,4 +1,7 @@
 // Everything that an import does with the bytes of a GGUF file, except writing: no input may crash, leak or read outside itself.
+//
+// Of the corpus, tensor_past_end.gguf is the one that reads behind the file as soon as gguf_place_tensor doesn't compare a tensor's end with the file's
+// size; the other names say which check refuses them.
 #include <stdlib.h>
 #include <string.h>
 

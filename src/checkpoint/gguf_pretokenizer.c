@@ -2,6 +2,7 @@
 //
 // A name stands for a list of regular expressions that are applied one after the other, each cutting the pieces that the one before left. The
 // expressions are those of the models' own tokenizer.json files. Only names whose expressions are known exactly are listed.
+// A file says nothing about Unicode normalization, so none is done.
 #include <string.h>
 
 #include "base/strbuf.h"

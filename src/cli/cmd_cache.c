@@ -45,7 +45,7 @@ static int report_status(iree_status_t status) {
 static void format_time(int64_t unix_seconds, char buffer[32]) {
   time_t seconds = (time_t)unix_seconds;
   struct tm parts;
-  if (!gmtime_r(&seconds, &parts) || !strftime(buffer, 32, "%Y-%m-%dT%H:%M:%SZ", &parts)) strcpy(buffer, "?");
+  if (!gmtime_r(&seconds, &parts) || !strftime(buffer, 32, "%Y-%m-%dT%H:%M:%SZ", &parts)) snprintf(buffer, 32, "?");
 }
 
 static void format_entry_status(const mlxcel_artifact_listing_t* entry, char* buffer, size_t capacity) {

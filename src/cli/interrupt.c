@@ -58,8 +58,9 @@ bool mlxcel_cli_interrupt_is_requested(void* user_data) {
 bool mlxcel_cli_interrupt_guard_file(const char* path) {
   atomic_store(&path_is_guarded, false);
   if (!path) return true;
-  if (strlen(path) >= sizeof(guarded_path)) return false;
-  strcpy(guarded_path, path);
+  size_t size = strlen(path) + 1;
+  if (size > sizeof(guarded_path)) return false;
+  memcpy(guarded_path, path, size);
   atomic_store(&path_is_guarded, true);
   return true;
 }

@@ -208,9 +208,8 @@ static uint64_t sampler_weigh(mlxcel_sampler_t* sampler, mlxcel_entry_t last) {
 
 // The last entry that top-p keeps of those with mass.
 static mlxcel_entry_t sampler_cut_top_p(mlxcel_sampler_t* sampler, uint64_t total) {
-  double share = (double)sampler->options.top_p * (double)total;
-  uint64_t goal = (uint64_t)share;
-  if ((double)goal < share || goal == 0) ++goal;
+  uint64_t share = (uint64_t)((double)sampler->options.top_p * (double)total);
+  uint64_t goal = share > 0 ? share : 1;
   uint32_t count = 0;
   for (uint32_t i = 0; i < sampler->vocab_size; ++i) {
     if (sampler->masses[i] > 0) sampler->entries[count++] = (mlxcel_entry_t){.value = sampler->values[i], .id = (int32_t)i};
@@ -232,13 +231,7 @@ static uint64_t sampler_filter(mlxcel_sampler_t* sampler, mlxcel_entry_t last) {
 static int32_t sampler_draw(mlxcel_sampler_t* sampler, uint64_t total) {
   uint64_t bits = mlxcel_philox_bits(sampler->options.seed, sampler->options.choice, sampler->draw_count++);
   uint64_t target = (uint64_t)((unsigned __int128)bits * total >> 64);  // below |total|
-  uint64_t sum = 0;
-  uint32_t id = 0;
-  for (; id + 1 < sampler->vocab_size; ++id) {
-    sum += sampler->masses[id];
-    if (sum > target) break;
-  }
-  return (int32_t)id;
+  return mlxcel_selection_draw(sampler->masses, sampler->vocab_size, target);
 }
 
 iree_status_t mlxcel_sampler_sample(mlxcel_sampler_t* sampler, const float* logits, uint64_t row, int32_t* out_token) {

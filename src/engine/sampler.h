@@ -8,7 +8,7 @@
 //   3. temperature 0      the largest v, lowest id first; nothing is drawn and the rest is skipped
 //      otherwise          z = (v - max v) / temperature
 //   4. top-k              the k largest z
-//   5. top-p              the shortest run of the largest z whose share of the mass of step 4 reaches p; at least one
+//   5. top-p              the shortest run of the largest z whose mass reaches floor(p * mass of step 4); at least one
 //   6. min-p              those whose mass is at least min_p times the largest one's
 //   7. draw               the first token, by rising id, at which the running mass of what is left exceeds floor(bits * mass / 2^64)
 // Equal values go to the lowest id in every step. Mass is the integer floor(2^40 * mlxcel_portable_exp(z)): sums are exact in any order, and what is 10^12

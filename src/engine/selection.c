@@ -72,3 +72,11 @@ mlxcel_entry_t mlxcel_selection_find(mlxcel_entry_t* entries, uint32_t count, co
   selection_sort(entries, count);
   return selection_walk(entries, count, masses, goal);
 }
+
+int32_t mlxcel_selection_draw(const uint64_t* masses, uint32_t count, uint64_t target) {
+  uint64_t sum = 0;
+  uint32_t id = 0;
+  while (id < count && (sum += masses[id]) <= target) ++id;
+  assert(id < count);
+  return (int32_t)id;
+}

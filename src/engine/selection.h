@@ -25,4 +25,7 @@ static inline mlxcel_entry_t mlxcel_entry_last(void) { return (mlxcel_entry_t){.
 // |masses| is indexed by id.
 mlxcel_entry_t mlxcel_selection_find(mlxcel_entry_t* entries, uint32_t count, const uint64_t* masses, uint64_t goal);
 
+// The first id at which the running sum of |masses| [count] exceeds |target|, which is below their total.
+int32_t mlxcel_selection_draw(const uint64_t* masses, uint32_t count, uint64_t target);
+
 #endif  // MLXCEL_ENGINE_SELECTION_H_

@@ -113,11 +113,19 @@ static void selection_of_too_little_keeps_everything(void** state) {
   assert_int_equal(mlxcel_selection_find(entries, 0, NULL, 1).id, INT32_MAX);
 }
 
+static void selection_draw_gives_every_unit_of_mass_its_owner(void** state) {
+  (void)state;
+  const uint64_t masses[] = {0, 3, 0, 0, 1, 2, 0};
+  const int32_t owners[] = {1, 1, 1, 4, 5, 5};
+  for (uint64_t target = 0; target < 6; ++target) assert_int_equal(mlxcel_selection_draw(masses, 7, target), owners[target]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(selection_agrees_with_sorting_at_every_spread), cmocka_unit_test(selection_agrees_with_sorting_among_ties),
-      cmocka_unit_test(selection_agrees_with_sorting_for_every_count), cmocka_unit_test(selection_agrees_with_sorting_of_values_that_crowd),
-      cmocka_unit_test(selection_of_equal_values_goes_by_rising_id),   cmocka_unit_test(selection_of_too_little_keeps_everything),
+      cmocka_unit_test(selection_agrees_with_sorting_at_every_spread),     cmocka_unit_test(selection_agrees_with_sorting_among_ties),
+      cmocka_unit_test(selection_agrees_with_sorting_for_every_count),     cmocka_unit_test(selection_agrees_with_sorting_of_values_that_crowd),
+      cmocka_unit_test(selection_of_equal_values_goes_by_rising_id),       cmocka_unit_test(selection_of_too_little_keeps_everything),
+      cmocka_unit_test(selection_draw_gives_every_unit_of_mass_its_owner),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "engine/sequence.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ typedef struct sequence_run_t {
 static double sequence_seconds_since(iree_time_t start) { return (double)(iree_time_now() - start) * 1e-9; }
 
 static iree_status_t sequence_allocate(mlxcel_sequence_t* sequence) {
+  assert(sequence->backend.context > 0 && sequence->prefill_chunk > 0 && sequence->backend.vocab_size > 0);  // sequence_check_options saw to it
   sequence->kv_ids = calloc(sequence->backend.context, sizeof(*sequence->kv_ids));
   sequence->row_slots = calloc(sequence->prefill_chunk, sizeof(*sequence->row_slots));
   sequence->row_positions = calloc(sequence->prefill_chunk, sizeof(*sequence->row_positions));

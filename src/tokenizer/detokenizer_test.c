@@ -83,13 +83,11 @@ static void detokenizer_joins_to_the_full_decode(void** state) {
   }
 }
 
-// The token that stands for |byte| alone.
+// The token that stands for |byte|, 0x7F or more, alone.
 static int32_t byte_token(const mlxcel_tokenizer_t* tokenizer, bool is_byte_level, uint8_t byte) {
   char name[16];
   if (is_byte_level) {
-    // Only bytes of 0xA1 and more, and below, up to 0x20 apart: see the byte-level alphabet in shim/text/src/stream.rs.
-    static const char* const control = "\x7F";
-    assert_true(byte >= 0x80 || byte == control[0]);
+    // The byte-level alphabet: printable Latin-1 characters stand for themselves; the others follow from U+0100 on, 33 of them below 0x7F.
     uint32_t codepoint = byte < 0xA1 ? 0x100u + 33 + (byte - 0x7Fu) : byte == 0xAD ? 0x143u : byte;
     snprintf(name, sizeof(name), "%c%c", (char)(0xC0 | codepoint >> 6), (char)(0x80 | (codepoint & 0x3F)));
   } else {

@@ -84,8 +84,11 @@ pub fn check(value: &Value, name: &str, args: Arguments, budget: &mut Budget) ->
             let [other] = args.bind(name, ["other"], 1)?;
             return Ok(value.is_same(&other.unwrap_or(Value::None)));
         }
-        "odd" => return Ok(!is_divisible(value, &Value::Int(2), budget)?),
-        "even" => return is_divisible(value, &Value::Int(2), budget),
+        "odd" | "even" => {
+            let remainder = operators::binary(BinaryOp::Modulo, value, &Value::Int(2), budget)?;
+            let wanted = i128::from(name == "odd");
+            return Ok(remainder.equals(&Value::Int(wanted)));
+        }
         _ => {}
     }
     if !exists(name) {

@@ -43,7 +43,6 @@ pub fn is_iterable(value: &Value) -> bool {
             | Value::View(..)
             | Value::Range(_)
             | Value::Stream(_)
-            | Value::Loop(_)
     )
 }
 

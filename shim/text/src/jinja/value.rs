@@ -98,6 +98,7 @@ impl Items {
 /// What two equal Python keys have in common: 1, 1.0 and True are one key.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Key {
+    Undefined,
     None,
     Int(i128),
     /// The bits of a float that is no integer.
@@ -295,6 +296,7 @@ impl Value {
     /// The key that this value is in a dict; None if Python calls it unhashable.
     pub fn key(&self) -> Option<Key> {
         Some(match self {
+            Value::Undefined(_) => Key::Undefined,
             Value::None => Key::None,
             Value::Bool(value) => Key::Int(i128::from(*value)),
             Value::Int(value) => Key::Int(*value),
