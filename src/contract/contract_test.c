@@ -17,10 +17,11 @@ typedef struct string_field_t {
   const char* key;
   size_t offset;
 } string_field_t;
-#define FIELD(name) {#name, offsetof(mlxcel_clause_t, name)}
+#define FIELD(name) \
+  { #name, offsetof(mlxcel_clause_t, name) }
 static const string_field_t string_fields[] = {
-    FIELD(source_dtype),   FIELD(operand_dtype), FIELD(accumulator), FIELD(result_dtype), FIELD(rounding),      FIELD(association), FIELD(dequantization),
-    FIELD(constants),      FIELD(functions),     FIELD(denormals),   FIELD(algorithm),    FIELD(source_digest), FIELD(tolerance),   FIELD(derivation),
+    FIELD(source_dtype), FIELD(operand_dtype), FIELD(accumulator), FIELD(result_dtype), FIELD(rounding),      FIELD(association), FIELD(dequantization),
+    FIELD(constants),    FIELD(functions),     FIELD(denormals),   FIELD(algorithm),    FIELD(source_digest), FIELD(tolerance),   FIELD(derivation),
 };
 #undef FIELD
 // A field that is added to the struct has to be added above (and to the canonical text), or this stops the build.
@@ -185,7 +186,7 @@ static void contract_fingerprint_changes_with_op_version_and_profile(void** stat
   mlxcel_clause_t other_op = sample, other_version = sample;
   other_op.op = MLXCEL_OP_DENSE_MATMUL;
   other_version.algorithm_version = 2;
-  finished_t variants[] = {finish_one(&sample), finish_one(&other_op), finish_one(&other_version), finish("mlx-cpu-0.32.4", &pointer, 1),
+  finished_t variants[] = {finish_one(&sample),           finish_one(&other_op), finish_one(&other_version), finish("mlx-cpu-0.32.4", &pointer, 1),
                            finish("pinned-f32", NULL, 0), finish_golden()};
   for (size_t i = 0; i < COUNT_OF(variants); ++i) {
     for (size_t j = 0; j < i; ++j) assert_false(same_fingerprint(&variants[i], &variants[j]));

@@ -181,9 +181,7 @@ static const golden_module_t golden_modules[] = {
     {"hostile_names", build_hostile_names},
 };
 
-const golden_module_t* golden_module_at(size_t index) {
-  return index < sizeof(golden_modules) / sizeof(golden_modules[0]) ? &golden_modules[index] : NULL;
-}
+const golden_module_t* golden_module_at(size_t index) { return index < sizeof(golden_modules) / sizeof(golden_modules[0]) ? &golden_modules[index] : NULL; }
 
 // --- texts -----------------------------------------------------------------------------------------------------------------------------------------
 

@@ -141,11 +141,8 @@ static void emit_fingerprints_tell_modules_apart(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(emit_texts_are_the_frozen_ones),
-      cmocka_unit_test(emit_every_golden_file_has_its_module),
-      cmocka_unit_test(emit_is_deterministic),
-      cmocka_unit_test(emit_ignores_the_locale),
-      cmocka_unit_test(emit_fingerprints_tell_modules_apart),
+      cmocka_unit_test(emit_texts_are_the_frozen_ones), cmocka_unit_test(emit_every_golden_file_has_its_module), cmocka_unit_test(emit_is_deterministic),
+      cmocka_unit_test(emit_ignores_the_locale),        cmocka_unit_test(emit_fingerprints_tell_modules_apart),
   };
   return cmocka_run_group_tests_name("helpers_golden", tests, NULL, NULL);
 }

@@ -119,8 +119,9 @@ static void kernels_objects_hold_every_symbol(void** state) {
   for (int level = 0; level < MLXCEL_KERNEL_LEVEL_COUNT; ++level) {
     iree_const_byte_span_t object = mlxcel_kernel_object_bytes((mlxcel_kernel_level_t)level);
     assert_true(object.data_length > 64);
-    assert_memory_equal(object.data, "\x7f"
-                                     "ELF",
+    assert_memory_equal(object.data,
+                        "\x7f"
+                        "ELF",
                         4);
     for (int i = 0; i < MLXCEL_KERNEL_COUNT; ++i) {
       const char* symbol = mlxcel_kernel_info((mlxcel_kernel_id_t)i)->symbol;

@@ -3,7 +3,7 @@
 // clauses=2
 // clause=0
 // op=quantized-matmul
-// source_dtype=affine-u4-g32-f16
+// source_dtype=affine-u4-g32-f16+bias-bf16
 // operand_dtype=f32
 // accumulator=f32
 // result_dtype=f32

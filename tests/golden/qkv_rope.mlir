@@ -3,7 +3,7 @@
 // clauses=5
 // clause=0
 // op=dense-matmul
-// source_dtype=f32
+// source_dtype=f32+bias-f32
 // operand_dtype=f32
 // accumulator=f32
 // result_dtype=f32

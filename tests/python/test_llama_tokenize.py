@@ -21,6 +21,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 FIXTURE = json.loads((DATA / "tokenizer" / "llama-tokenize-smollm2.json").read_text())
 CASES = FIXTURE["cases"]
+TEXTS = [case for case in CASES if "text" in case]
+INVALID = [case for case in CASES if "hex" in case]
 PEER = ROOT / ".toolchain" / "peer" / "build" / "bin" / "llama-tokenize"
 
 
@@ -28,15 +30,11 @@ def case_bytes(case: dict) -> bytes:
     return bytes.fromhex(case["hex"]) if "hex" in case else case["text"].encode()
 
 
-def differences(driver: Driver, case: dict) -> list[str]:
-    """What to say if the tokenizer doesn't give the ids of a case; both ways to see special tokens."""
-    text = case_bytes(case)
-    wanted = {True: case["ids"], False: case.get("plain_ids", case["ids"])}
-    return [
-        f"{text!r}, parse_special={parse}: llama.cpp {ids}, mlxcel {found}"
-        for parse, ids in wanted.items()
-        if (found := driver.encode(text, add_special=True, parse_special=parse)) != ids
-    ]
+def difference(driver: Driver, case: dict, wanted: list[int], parse_special: bool) -> list[str]:
+    """Empty, or what to say if the tokenizer gives other ids."""
+    data = case_bytes(case)
+    found = driver.encode(data, add_special=True, parse_special=parse_special)
+    return [] if found == wanted else [f"{data!r}: llama.cpp {wanted}, mlxcel {found}"]
 
 
 @pytest.fixture
@@ -46,13 +44,34 @@ def smollm2(driver: Driver, model_folder: Callable[[str], Path]) -> Driver:
 
 
 def test_there_are_a_few_hundred_texts() -> None:
-    assert len(CASES) > 300
-    assert sum("plain_ids" in case for case in CASES) > 10
-    assert sum("hex" in case for case in CASES) > 10
+    assert len(TEXTS) > 300
+    assert sum("plain_ids" in case for case in TEXTS) > 10
+    assert len(INVALID) > 10
 
 
 def test_ids_equal_those_of_llama_tokenize(smollm2: Driver) -> None:
-    found = [line for case in CASES for line in differences(smollm2, case)]
+    found = [line for case in TEXTS for line in difference(smollm2, case, case["ids"], True)]
+    assert not found, "\n".join(found)
+
+
+def test_ids_equal_those_of_llama_tokenize_without_special_tokens(smollm2: Driver) -> None:
+    found = [
+        line
+        for case in TEXTS
+        for line in difference(smollm2, case, case.get("plain_ids", case["ids"]), False)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_invalid_utf8_gets_the_ids_of_its_replacement(smollm2: Driver) -> None:
+    """What isn't UTF-8 is read as Python replaces it.
+
+    llama.cpp itself reads it otherwise: one U+FFFD a byte where Python puts one for the beginning
+    of a character, surrogates and over-long forms as characters, and it aborts above U+10FFFF.
+    """
+    found = [
+        line for case in INVALID for line in difference(smollm2, case, case["replaced_ids"], True)
+    ]
     assert not found, "\n".join(found)
 
 

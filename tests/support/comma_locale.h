@@ -1,5 +1,5 @@
-// comma_locale.h: a locale whose decimal point is a comma and whose digits are grouped by dots, made on the spot so that tests don't depend on what a machine has
-// installed.
+// comma_locale.h: a locale whose decimal point is a comma and whose digits are grouped by dots, made on the spot so that tests don't depend on what a machine
+// has installed.
 #ifndef MLXCEL_TESTS_SUPPORT_COMMA_LOCALE_H_
 #define MLXCEL_TESTS_SUPPORT_COMMA_LOCALE_H_
 

@@ -219,13 +219,13 @@ static void append_quantization(const tiny_llama_t* model, mlxcel_strbuf_t* text
 static void write_config(const tiny_llama_t* model, const char* folder) {
   mlxcel_strbuf_t text;
   mlxcel_strbuf_initialize(&text);
-  mlxcel_strbuf_append_format(&text,
-                              "{\"model_type\": \"%s\", \"hidden_size\": %u, \"intermediate_size\": %u, \"num_hidden_layers\": %u, \"num_attention_heads\": %u, "
-                              "\"num_key_value_heads\": %u, \"head_dim\": %u, \"vocab_size\": %u, \"max_position_embeddings\": %u, \"rms_norm_eps\": 1e-5, "
-                              "\"rope_theta\": 10000.0, \"tie_word_embeddings\": %s, \"attention_bias\": %s, \"mlp_bias\": %s, \"hidden_act\": \"silu\"",
-                              model->model_type, model->hidden, model->intermediate, model->layers, model->heads, model->kv_heads, model->head_dim, model->vocab,
-                              model->context, model->is_tied ? "true" : "false", model->has_attention_bias ? "true" : "false",
-                              model->has_mlp_bias ? "true" : "false");
+  mlxcel_strbuf_append_format(
+      &text,
+      "{\"model_type\": \"%s\", \"hidden_size\": %u, \"intermediate_size\": %u, \"num_hidden_layers\": %u, \"num_attention_heads\": %u, "
+      "\"num_key_value_heads\": %u, \"head_dim\": %u, \"vocab_size\": %u, \"max_position_embeddings\": %u, \"rms_norm_eps\": 1e-5, "
+      "\"rope_theta\": 10000.0, \"tie_word_embeddings\": %s, \"attention_bias\": %s, \"mlp_bias\": %s, \"hidden_act\": \"silu\"",
+      model->model_type, model->hidden, model->intermediate, model->layers, model->heads, model->kv_heads, model->head_dim, model->vocab, model->context,
+      model->is_tied ? "true" : "false", model->has_attention_bias ? "true" : "false", model->has_mlp_bias ? "true" : "false");
   if (model->bits) append_quantization(model, &text);
   mlxcel_strbuf_append_cstring(&text, "}\n");
   assert_true(iree_status_is_ok(mlxcel_strbuf_take_status(&text)));

@@ -17,10 +17,14 @@ const char* mlxcel_weight_type_name(mlxcel_weight_type_t type) {
 
 mlxcel_source_name_t mlxcel_weight_source_name(const mlxcel_weight_t* weight) {
   mlxcel_source_name_t name;
+  const char* type = mlxcel_weight_type_name(weight->type);
+  bool has_bias = !iree_string_view_is_empty(weight->vector.key);
+  const char* bias = has_bias ? "+bias-" : "";
+  const char* bias_type = has_bias ? mlxcel_weight_type_name(weight->vector_type) : "";
   if (weight->bits == 0) {
-    snprintf(name.text, sizeof(name.text), "%s", mlxcel_weight_type_name(weight->type));
+    snprintf(name.text, sizeof(name.text), "%s%s%s", type, bias, bias_type);
   } else {
-    snprintf(name.text, sizeof(name.text), "affine-u%u-g%u-%s", weight->bits, weight->group_size, mlxcel_weight_type_name(weight->type));
+    snprintf(name.text, sizeof(name.text), "affine-u%u-g%u-%s%s%s", weight->bits, weight->group_size, type, bias, bias_type);
   }
   return name;
 }

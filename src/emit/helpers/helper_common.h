@@ -7,9 +7,9 @@
 #define MLXCEL_EXACT_DERIVATION "every-operation-and-its-order-is-stated"
 
 typedef struct mlxcel_source_name_t {
-  char text[40];
+  char text[64];
 } mlxcel_source_name_t;
-// "f16", "affine-u4-g32-f16", ... as clauses name it.
+// "f16", "affine-u4-g32-f16", "bf16+bias-f32", ... as clauses name it.
 mlxcel_source_name_t mlxcel_weight_source_name(const mlxcel_weight_t* weight);
 const char* mlxcel_weight_type_name(mlxcel_weight_type_t type);
 
