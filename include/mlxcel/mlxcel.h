@@ -29,7 +29,8 @@ typedef enum mlxcel_error_code_e {
 
 typedef struct mlxcel_error_t mlxcel_error_t;
 mlxcel_error_code_t mlxcel_error_code(const mlxcel_error_t* error);
-// "options", "checkpoint", "tokenizer", "emit", "compile", "device", "load", "session", "request", "prefill", "decode", "sample", "text", "chat template", "import".
+// "options", "checkpoint", "tokenizer", "emit", "compile", "device", "load", "session", "request", "prefill", "decode", "sample", "text", "chat template",
+// "import".
 const char* mlxcel_error_stage(const mlxcel_error_t* error);
 const char* mlxcel_error_message(const mlxcel_error_t* error);  // cause; then "; " and the remedy
 void mlxcel_error_free(mlxcel_error_t* error);
@@ -77,13 +78,13 @@ typedef struct mlxcel_logit_bias_t {
 typedef struct mlxcel_sampling_t {
   size_t size;
   float temperature;
-  int32_t top_k;             // 0 = off
-  float top_p;               // 1 = off
-  float min_p;               // 0 = off
-  float repetition_penalty;  // 1 = off; over prompt and generated tokens
+  int32_t top_k;                              // 0 = off
+  float top_p;                                // 1 = off
+  float min_p;                                // 0 = off
+  float repetition_penalty;                   // 1 = off; over prompt and generated tokens
   float presence_penalty, frequency_penalty;  // 0 = off; over generated tokens
-  uint64_t seed;             // of this request's own generator
-  uint32_t choice;           // 0, 1, ...: the choices of one request draw from separate streams of its seed
+  uint64_t seed;                              // of this request's own generator
+  uint32_t choice;                            // 0, 1, ...: the choices of one request draw from separate streams of its seed
   const mlxcel_logit_bias_t* logit_bias;
   size_t logit_bias_count;
 } mlxcel_sampling_t;
@@ -104,14 +105,14 @@ typedef struct mlxcel_engine_info_t {
   int32_t bos_id;                        // -1 = none
   const int32_t* eos_ids;                // union of config, generation config and tokenizer
   size_t eos_count;
-  mlxcel_sampling_t default_sampling;    // from generation_config.json
+  mlxcel_sampling_t default_sampling;  // from generation_config.json
 } mlxcel_engine_info_t;
 // Views into the engine.
 const mlxcel_engine_info_t* mlxcel_engine_info(const mlxcel_engine_t* engine);
 
 // --- text --------------------------------------------------------------------------------------------------------------------------------
-// |*out_ids| is freed by mlxcel_free. add_special: plain completions true, text rendered by a chat template false. Special tokens spelled out in the text become
-// their ids. May be called from callbacks and from any thread, as the two functions below.
+// |*out_ids| is freed by mlxcel_free. add_special: plain completions true, text rendered by a chat template false. Special tokens spelled out in the text
+// become their ids. May be called from callbacks and from any thread, as the two functions below.
 mlxcel_error_t* mlxcel_tokenize(mlxcel_engine_t* engine, const char* text, size_t text_size, bool add_special, int32_t** out_ids, size_t* out_count);
 mlxcel_error_t* mlxcel_detokenize(mlxcel_engine_t* engine, const int32_t* ids, size_t count, bool skip_special, char** out_text, size_t* out_size);
 // |messages_json|: [{"role": ..., "content": ...}, ...]. The text is freed by mlxcel_free.
@@ -128,11 +129,11 @@ typedef enum mlxcel_finish_reason_e { MLXCEL_FINISH_STOP, MLXCEL_FINISH_LENGTH, 
 const char* mlxcel_finish_reason_name(mlxcel_finish_reason_t reason);  // "stop", "length", "cancelled"
 
 typedef struct mlxcel_event_t {
-  int32_t token;         // the token that was drawn; -1 for text flushed at the end
-  const char* text;      // complete UTF-8 that may be shown now; may be empty (held back)
+  int32_t token;     // the token that was drawn; -1 for text flushed at the end
+  const char* text;  // complete UTF-8 that may be shown now; may be empty (held back)
   size_t text_size;
-  const float* logits;   // the raw row it was drawn from, f32[vocab_size], valid during the call; NULL when flushing
-  size_t index;          // 0, 1, ... of the generated token
+  const float* logits;  // the raw row it was drawn from, f32[vocab_size], valid during the call; NULL when flushing
+  size_t index;         // 0, 1, ... of the generated token
 } mlxcel_event_t;
 
 typedef struct mlxcel_request_t {
@@ -154,10 +155,10 @@ typedef struct mlxcel_result_t {
   size_t size;
   int32_t* ids;  // generated tokens, the stop token included
   size_t count;
-  char* text;    // without the stop token or string; NUL-terminated
+  char* text;  // without the stop token or string; NUL-terminated
   size_t text_size;
   mlxcel_finish_reason_t finish_reason;
-  size_t reused_tokens;    // prompt tokens whose KV was still in the session's slot
+  size_t reused_tokens;  // prompt tokens whose KV was still in the session's slot
   size_t prefill_tokens, decode_tokens;
   double prefill_seconds, decode_seconds, first_token_seconds;
 } mlxcel_result_t;
@@ -171,7 +172,7 @@ mlxcel_error_t* mlxcel_session_generate(mlxcel_session_t* session, const mlxcel_
 // --- without an engine ----------------------------------------------------------------------------------------------------------------------
 typedef struct mlxcel_import_options_t {
   size_t size;
-  bool overwrite;  // replace the folder of an earlier import
+  bool overwrite;                                                                // replace the folder of an earlier import
   void (*progress)(void* user_data, uint64_t done_bytes, uint64_t total_bytes);  // may be NULL
   bool (*cancelled)(void* user_data);                                            // polled between buffers; true ends with CANCELLED; may be NULL
   void* user_data;

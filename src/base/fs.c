@@ -125,8 +125,8 @@ iree_status_t mlxcel_file_read(const char* path, uint64_t max_bytes, char** out_
   size_t size = 0;
   IREE_RETURN_IF_ERROR(fs_open_regular(path, max_bytes, &descriptor, &size));
   char* data = malloc(size + 1);
-  iree_status_t status = data ? fs_read_exactly(descriptor, path, data, size)
-                              : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for %zu bytes of %s", size, path);
+  iree_status_t status =
+      data ? fs_read_exactly(descriptor, path, data, size) : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for %zu bytes of %s", size, path);
   close(descriptor);
   if (!iree_status_is_ok(status)) {
     free(data);

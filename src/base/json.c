@@ -29,7 +29,8 @@ static bool json_depth_is_legal(iree_string_view_t text) {
 iree_status_t mlxcel_json_parse(iree_string_view_t text, const char* origin, json_t** out_value) {
   *out_value = NULL;
   if (!json_depth_is_legal(text)) {
-    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: JSON nested deeper than %d levels; no checkpoint file needs that", origin, MLXCEL_JSON_DEPTH_MAX);
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: JSON nested deeper than %d levels; no checkpoint file needs that", origin,
+                            MLXCEL_JSON_DEPTH_MAX);
   }
   json_error_t error;
   *out_value = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);

@@ -24,10 +24,10 @@
 #define MLXCEL_INTERMEDIATE_MAX 262144u
 #define MLXCEL_VOCAB_MAX (1u << 22)
 #define MLXCEL_HEADS_MAX 1024u
-#define MLXCEL_HEAD_DIM_MAX 512u                        // attention keeps one head's accumulators on a worker's stack
-#define MLXCEL_CONTEXT_MAX (1u << 24)                   // positions travel as i32 and scale by head_dim
-#define MLXCEL_THREADS_MAX 256u                         // IREE cuts larger groups silently
-#define MLXCEL_EOS_IDS_MAX 64u                          // public lists hold up to 7
+#define MLXCEL_HEAD_DIM_MAX 512u       // attention keeps one head's accumulators on a worker's stack
+#define MLXCEL_CONTEXT_MAX (1u << 24)  // positions travel as i32 and scale by head_dim
+#define MLXCEL_THREADS_MAX 256u        // IREE cuts larger groups silently
+#define MLXCEL_EOS_IDS_MAX 64u         // public lists hold up to 7
 #define MLXCEL_STOP_STRINGS_MAX 64u
 #define MLXCEL_STOP_STRING_BYTES_MAX 4096u
 

@@ -5,8 +5,8 @@
 #include "base/base.h"
 
 typedef struct mlxcel_strbuf_t {
-  char* data;            // NUL-terminated once anything was appended
-  size_t size;           // bytes, without the NUL
+  char* data;   // NUL-terminated once anything was appended
+  size_t size;  // bytes, without the NUL
   size_t capacity;
   iree_status_t status;  // the first failure; later appends are ignored. Taken by mlxcel_strbuf_take_status.
 } mlxcel_strbuf_t;

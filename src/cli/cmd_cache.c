@@ -21,9 +21,18 @@ typedef struct cache_settings_t {
 
 #define CACHE(field) .offset = offsetof(cache_settings_t, field)
 static const mlxcel_cli_option_t options[] = {
-    {.name = "cache-dir", .type = MLXCEL_CLI_TEXT, .metavar = "FOLDER", CACHE(folder), .completion = MLXCEL_CLI_COMPLETE_FOLDER,
+    {.name = "cache-dir",
+     .type = MLXCEL_CLI_TEXT,
+     .metavar = "FOLDER",
+     CACHE(folder),
+     .completion = MLXCEL_CLI_COMPLETE_FOLDER,
      .help = "compiled modules (default $XDG_CACHE_HOME/mlxcel, or ~/.cache/mlxcel)"},
-    {.name = "older-than", .type = MLXCEL_CLI_INTEGER, .metavar = "DAYS", CACHE(age_days), .minimum = 0, .maximum = CACHE_AGE_DAYS_MAX,
+    {.name = "older-than",
+     .type = MLXCEL_CLI_INTEGER,
+     .metavar = "DAYS",
+     CACHE(age_days),
+     .minimum = 0,
+     .maximum = CACHE_AGE_DAYS_MAX,
      .help = "prune: remove what wasn't used for so many days; 0 = everything (default 30)"},
     {.name = "json", .type = MLXCEL_CLI_FLAG, CACHE(json), .help = "print JSON"},
 };

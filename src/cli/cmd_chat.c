@@ -114,9 +114,10 @@ static void report_answer(const chat_t* chat, size_t prompt_count, const mlxcel_
 // True if there was no room for an answer: the conversation goes on without the message that didn't fit.
 static bool report_full_context(const chat_t* chat, size_t prompt_count) {
   if (prompt_count < chat->info->context) return false;
-  mlxcel_cli_error("the conversation has %zu tokens, the context only %u; the last message was dropped: shorten it, begin anew with /reset, or start with "
-                   "a larger -c",
-                   prompt_count, chat->info->context);
+  mlxcel_cli_error(
+      "the conversation has %zu tokens, the context only %u; the last message was dropped: shorten it, begin anew with /reset, or start with "
+      "a larger -c",
+      prompt_count, chat->info->context);
   return true;
 }
 
@@ -152,8 +153,9 @@ static void answer(chat_t* chat, const char* text, size_t size) {
 }
 
 static void print_chat_help(void) {
-  mlxcel_cli_message("/reset  begin a new conversation\n/exit   leave (or Ctrl-D)\n/help   this text\n"
-                     "Ctrl-C stops an answer, or leaves when none is running. Anything else is a message to the model.\n");
+  mlxcel_cli_message(
+      "/reset  begin a new conversation\n/exit   leave (or Ctrl-D)\n/help   this text\n"
+      "Ctrl-C stops an answer, or leaves when none is running. Anything else is a message to the model.\n");
 }
 
 // Returns false when the conversation is over. Other words after a slash are refused, so that a slip isn't sent to the model.

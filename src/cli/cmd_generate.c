@@ -35,7 +35,12 @@ typedef struct generate_settings_t {
 #define PROMPT(field) .offset = offsetof(prompt_settings_t, field)
 static const mlxcel_cli_option_t prompt_options[] = {
     {.name = "prompt", .short_name = 'p', .type = MLXCEL_CLI_TEXT, .metavar = "TEXT", PROMPT(prompt), .help = "the prompt; - reads standard input"},
-    {.name = "file", .short_name = 'f', .type = MLXCEL_CLI_TEXT, .metavar = "FILE", PROMPT(file), .completion = MLXCEL_CLI_COMPLETE_FILE,
+    {.name = "file",
+     .short_name = 'f',
+     .type = MLXCEL_CLI_TEXT,
+     .metavar = "FILE",
+     PROMPT(file),
+     .completion = MLXCEL_CLI_COMPLETE_FILE,
      .help = "read the prompt from a file, every byte of it"},
     {.name = "prompt-ids", .type = MLXCEL_CLI_TEXT, .metavar = "IDS", PROMPT(ids), .help = "the prompt as token numbers: 1,2,3"},
     {.name = "chat", .type = MLXCEL_CLI_FLAG, PROMPT(chat), .help = "make the prompt a user's message by the model's chat template"},
@@ -45,7 +50,11 @@ static const mlxcel_cli_option_t prompt_options[] = {
 #define OUTPUT(field) .offset = offsetof(output_settings_t, field)
 static const mlxcel_cli_option_t output_options[] = {
     {.name = "json", .type = MLXCEL_CLI_FLAG, OUTPUT(json), .help = "print one JSON object at the end instead of the text"},
-    {.name = "logits", .type = MLXCEL_CLI_TEXT, .metavar = "FILE.npy", OUTPUT(logits), .completion = MLXCEL_CLI_COMPLETE_FILE,
+    {.name = "logits",
+     .type = MLXCEL_CLI_TEXT,
+     .metavar = "FILE.npy",
+     OUTPUT(logits),
+     .completion = MLXCEL_CLI_COMPLETE_FILE,
      .help = "write the raw logits, float32 [generated tokens, vocabulary]; the file appears when all is done"},
 };
 
@@ -248,8 +257,7 @@ static json_t* make_report(const generate_run_t* run) {
   const mlxcel_result_t* result = &run->result;
   json_t* report = json_object();
   bool ok = report && mlxcel_cli_json_set(report, "model", json_string(run->info->model_name)) &&
-            mlxcel_cli_json_set(report, "device", json_string(run->info->device)) &&
-            mlxcel_cli_json_set(report, "profile", json_string(run->info->profile)) &&
+            mlxcel_cli_json_set(report, "device", json_string(run->info->device)) && mlxcel_cli_json_set(report, "profile", json_string(run->info->profile)) &&
             mlxcel_cli_json_set(report, "prompt_ids", mlxcel_cli_json_ids(run->prompt_ids, run->prompt_count)) &&
             mlxcel_cli_json_set(report, "ids", mlxcel_cli_json_ids(result->ids, result->count)) &&
             mlxcel_cli_json_set(report, "text", mlxcel_cli_json_text(result->text, result->text_size)) &&

@@ -11,14 +11,21 @@ typedef struct import_settings_t {
 
 #define IMPORT(field) .offset = offsetof(import_settings_t, field)
 static const mlxcel_cli_option_t options[] = {
-    {.name = "output", .short_name = 'o', .type = MLXCEL_CLI_TEXT, .metavar = "FOLDER", IMPORT(output), .completion = MLXCEL_CLI_COMPLETE_FOLDER,
+    {.name = "output",
+     .short_name = 'o',
+     .type = MLXCEL_CLI_TEXT,
+     .metavar = "FOLDER",
+     IMPORT(output),
+     .completion = MLXCEL_CLI_COMPLETE_FOLDER,
      .help = "the checkpoint folder to make"},
     {.name = "force", .type = MLXCEL_CLI_FLAG, IMPORT(force), .help = "replace the folder of an earlier import"},
     {.name = "quiet", .short_name = 'q', .type = MLXCEL_CLI_FLAG, IMPORT(quiet), .help = "no progress; errors only"},
 };
 static const mlxcel_cli_group_t groups[] = {{"options", options, sizeof(options) / sizeof(options[0]), 0}};
 
-static void notify_bytes(void* user_data, uint64_t done_bytes, uint64_t total_bytes) { mlxcel_cli_progress_bytes(user_data, "import", done_bytes, total_bytes); }
+static void notify_bytes(void* user_data, uint64_t done_bytes, uint64_t total_bytes) {
+  mlxcel_cli_progress_bytes(user_data, "import", done_bytes, total_bytes);
+}
 
 static int run_import(void* settings_memory, const mlxcel_cli_parsed_t* parsed) {
   const import_settings_t* settings = settings_memory;

@@ -14,7 +14,12 @@ typedef struct inspect_settings_t {
 
 #define INSPECT(field) .offset = offsetof(inspect_settings_t, field)
 static const mlxcel_cli_option_t options[] = {
-    {.name = "model", .short_name = 'm', .type = MLXCEL_CLI_TEXT, .metavar = "FOLDER", INSPECT(model), .completion = MLXCEL_CLI_COMPLETE_FOLDER,
+    {.name = "model",
+     .short_name = 'm',
+     .type = MLXCEL_CLI_TEXT,
+     .metavar = "FOLDER",
+     INSPECT(model),
+     .completion = MLXCEL_CLI_COMPLETE_FOLDER,
      .help = "checkpoint folder (or give it without -m)"},
     {.name = "json", .type = MLXCEL_CLI_FLAG, INSPECT(json), .help = "print the report as JSON"},
 };

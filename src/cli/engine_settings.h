@@ -32,9 +32,9 @@ extern const mlxcel_cli_option_t mlxcel_cli_run_options[MLXCEL_CLI_RUN_OPTION_CO
 
 // How tokens are drawn and when drawing ends.
 typedef struct mlxcel_cli_sampling_settings_t {
-  int64_t max_tokens;                                                                                 // -1 = what the context leaves
+  int64_t max_tokens;                                                                         // -1 = what the context leaves
   double temperature, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty;  // NaN = the model's own
-  int64_t top_k;                                                                                      // -1 = the model's own
+  int64_t top_k;                                                                              // -1 = the model's own
   uint64_t seed;
   mlxcel_cli_list_t logit_bias;  // texts ID=BIAS[,ID=BIAS...]
   mlxcel_cli_list_t stops;

@@ -48,9 +48,10 @@ void mlxcel_cli_command_help_print(const mlxcel_cli_command_t* command) {
   }
   mlxcel_cli_output_format("\n  -h, --help%*sthis text\n", HELP_COLUMN - 12, "");
   if (command->details) mlxcel_cli_output_format("\n%s\n", command->details);
-  mlxcel_cli_output_format("\n[$NAME] is the environment variable of an option. The command line wins over the environment, the environment over the\n"
-                           "model's own files, those over the defaults.\n"
-                           "Exit codes: 0 good, 1 failed, 2 wrong usage, 130 interrupted.\n");
+  mlxcel_cli_output_format(
+      "\n[$NAME] is the environment variable of an option. The command line wins over the environment, the environment over the\n"
+      "model's own files, those over the defaults.\n"
+      "Exit codes: 0 good, 1 failed, 2 wrong usage, 130 interrupted.\n");
 }
 
 void mlxcel_cli_help_print(void) {
@@ -58,6 +59,7 @@ void mlxcel_cli_help_print(void) {
   for (size_t i = 0; mlxcel_cli_commands[i]; ++i) mlxcel_cli_output_format("  %-12s %s\n", mlxcel_cli_commands[i]->name, mlxcel_cli_commands[i]->summary);
   mlxcel_cli_output_format("  %-12s %s\n\n", "help", "this text, or the help of a command: mlxcel help COMMAND");
   mlxcel_cli_output_format("options:\n  -h, --help     this text\n  --version      version of the program, the runtime and the compiler\n\n");
-  mlxcel_cli_output_format("first steps:\n  mlxcel import FILE.gguf -o DIR\n  mlxcel generate -m DIR -p \"The capital of France is\" -n 32\n"
-                           "  mlxcel chat -m DIR\n");
+  mlxcel_cli_output_format(
+      "first steps:\n  mlxcel import FILE.gguf -o DIR\n  mlxcel generate -m DIR -p \"The capital of France is\" -n 32\n"
+      "  mlxcel chat -m DIR\n");
 }

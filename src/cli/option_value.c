@@ -99,13 +99,20 @@ static bool store_list_item(const value_context_t* context, mlxcel_cli_list_t* l
 bool mlxcel_cli_value_store(const mlxcel_cli_option_t* option, const char* origin, const char* text, void* value, char* message, size_t message_capacity) {
   value_context_t context = {option, origin, text, message, message_capacity};
   switch (option->type) {
-    case MLXCEL_CLI_FLAG: return store_flag(&context, value);
-    case MLXCEL_CLI_CHOICE: return store_choice(&context, value);
-    case MLXCEL_CLI_INTEGER: return store_integer(&context, value);
-    case MLXCEL_CLI_NUMBER: return store_number(&context, value);
-    case MLXCEL_CLI_SEED: return store_seed(&context, value);
-    case MLXCEL_CLI_LIST: return store_list_item(&context, value);
-    case MLXCEL_CLI_TEXT: break;
+    case MLXCEL_CLI_FLAG:
+      return store_flag(&context, value);
+    case MLXCEL_CLI_CHOICE:
+      return store_choice(&context, value);
+    case MLXCEL_CLI_INTEGER:
+      return store_integer(&context, value);
+    case MLXCEL_CLI_NUMBER:
+      return store_number(&context, value);
+    case MLXCEL_CLI_SEED:
+      return store_seed(&context, value);
+    case MLXCEL_CLI_LIST:
+      return store_list_item(&context, value);
+    case MLXCEL_CLI_TEXT:
+      break;
   }
   *(const char**)value = text;
   return true;

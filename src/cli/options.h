@@ -69,11 +69,11 @@ struct mlxcel_cli_command_t {
   const char* details;  // paragraphs for --help; may be NULL
   const mlxcel_cli_group_t* groups;
   size_t group_count;
-  const char* positional_name;            // NULL = takes none
+  const char* positional_name;  // NULL = takes none
   size_t positional_minimum;
-  const char* const* positional_choices;  // NULL = any text
-  size_t settings_size;                   // 0 = none
-  void (*initialize)(void* settings);     // writes the defaults into zeroed memory; may be NULL
+  const char* const* positional_choices;                          // NULL = any text
+  size_t settings_size;                                           // 0 = none
+  void (*initialize)(void* settings);                             // writes the defaults into zeroed memory; may be NULL
   int (*run)(void* settings, const mlxcel_cli_parsed_t* parsed);  // returns the exit code
 };
 

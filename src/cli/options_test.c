@@ -37,7 +37,13 @@ static const mlxcel_cli_option_t outer_options[] = {
     {.name = "item", .type = MLXCEL_CLI_LIST, .metavar = "X", FIELD(list), .help = ""},
 };
 static const mlxcel_cli_option_t inner_options[] = {
-    {.name = "count", .short_name = 'n', .type = MLXCEL_CLI_INTEGER, .metavar = "N", .offset = offsetof(inner_t, count), .minimum = -1, .maximum = 64,
+    {.name = "count",
+     .short_name = 'n',
+     .type = MLXCEL_CLI_INTEGER,
+     .metavar = "N",
+     .offset = offsetof(inner_t, count),
+     .minimum = -1,
+     .maximum = 64,
      .help = ""},
     {.name = "number", .type = MLXCEL_CLI_NUMBER, .metavar = "X", .offset = offsetof(inner_t, number), .minimum = 0, .maximum = 2, .help = ""},
 };
@@ -178,7 +184,7 @@ static void options_refuse_bad_environment_by_variable(void** state) {
   unsetenv("MLXCEL_XLA_COLOUR");
   setenv("MLXCEL_COUNT", "lots", 1);
   REFUSED(PARSE("go"), "MLXCEL_COUNT", "-1 to 64");
-  assert_true(PARSE("--help").ok);  // help is what one needs then
+  assert_true(PARSE("--help").ok);                         // help is what one needs then
   assert_int_equal(PARSE("-n2").settings.inner.count, 2);  // not needed, so not looked at
 }
 

@@ -70,8 +70,7 @@ static void progress_redraws_one_line_on_a_terminal_and_takes_it_away(void** sta
   test_time += 0.5;
   mlxcel_cli_progress_step(&capture.progress, "compile", 1.0);
   mlxcel_cli_progress_finish(&capture.progress);
-  assert_string_equal(capture_text(&capture),
-                      "\r\033[Kcompile [####                    ] 0.5 s\r\033[Kcompile [ ####                   ] 1.0 s\r\033[K");
+  assert_string_equal(capture_text(&capture), "\r\033[Kcompile [####                    ] 0.5 s\r\033[Kcompile [ ####                   ] 1.0 s\r\033[K");
   capture_end(&capture);
 }
 

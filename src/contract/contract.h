@@ -8,8 +8,6 @@
 #include "base/strbuf.h"
 #include "contract/contract_version.h"
 
-
-
 typedef enum mlxcel_op_class_e {
   MLXCEL_OP_EMBEDDING,
   MLXCEL_OP_DENSE_MATMUL,
@@ -39,9 +37,9 @@ typedef struct mlxcel_clause_t {
   const char* denormals;       // keep | flush
   const char* algorithm;       // kernel or backend algorithm
   uint32_t algorithm_version;
-  const char* source_digest;   // SHA-256 of the kernel's sources, or none
-  const char* tolerance;       // exact, or a bound
-  const char* derivation;      // where the tolerance comes from
+  const char* source_digest;  // SHA-256 of the kernel's sources, or none
+  const char* tolerance;      // exact, or a bound
+  const char* derivation;     // where the tolerance comes from
 } mlxcel_clause_t;
 
 // Appends the clause's canonical lines.

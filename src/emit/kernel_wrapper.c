@@ -57,8 +57,8 @@ static void write_wrapper(const mlxcel_kernel_info_t* kernel, mlxcel_strbuf_t* t
     char kind = kernel->arguments[i];
     if (kind_is_scalar(kind)) continue;
     const char* element = kind_element(kind);
-    mlxcel_strbuf_append_format(text, "        %%m%zu = stream.binding.subspan %%a%zu[%%c0] : !stream.binding -> memref<?x%s, strided<[1], offset: ?>>{%%c1}\n", i,
-                                i, element);
+    mlxcel_strbuf_append_format(text, "        %%m%zu = stream.binding.subspan %%a%zu[%%c0] : !stream.binding -> memref<?x%s, strided<[1], offset: ?>>{%%c1}\n",
+                                i, i, element);
     mlxcel_strbuf_append_format(text,
                                 "        %%p%zu, %%o%zu, %%s%zu, %%t%zu = memref.extract_strided_metadata %%m%zu : memref<?x%s, strided<[1], offset: ?>> -> "
                                 "memref<%s>, index, index, index\n",
@@ -72,10 +72,10 @@ static void write_wrapper(const mlxcel_kernel_info_t* kernel, mlxcel_strbuf_t* t
 }
 
 void mlxcel_kernel_wrappers_write(const bool used[MLXCEL_KERNEL_COUNT], mlxcel_strbuf_t* text) {
-  mlxcel_strbuf_append_cstring(text,
-                               "  stream.executable private @" MLXCEL_KERNEL_EXECUTABLE
-                               " attributes {hal.executable.objects = #hal.executable.objects<{#hal.executable.target<\"llvm-cpu\", \"embedded-elf-x86_64\", {}> "
-                               "= [#hal.executable.object<{path = \"" MLXCEL_KERNEL_OBJECT_FILE "\"}>]}>} {\n");
+  mlxcel_strbuf_append_cstring(
+      text, "  stream.executable private @" MLXCEL_KERNEL_EXECUTABLE
+            " attributes {hal.executable.objects = #hal.executable.objects<{#hal.executable.target<\"llvm-cpu\", \"embedded-elf-x86_64\", {}> "
+            "= [#hal.executable.object<{path = \"" MLXCEL_KERNEL_OBJECT_FILE "\"}>]}>} {\n");
   for (int i = 0; i < MLXCEL_KERNEL_COUNT; ++i) {
     if (used[i]) write_export(mlxcel_kernel_info((mlxcel_kernel_id_t)i), text);
   }

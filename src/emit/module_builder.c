@@ -118,7 +118,8 @@ void mlxcel_function_result(mlxcel_module_builder_t* builder, mlxcel_value_t val
 
 void mlxcel_function_end(mlxcel_module_builder_t* builder, const char* name) {
   mlxcel_strbuf_t* text = &builder->functions;
-  mlxcel_strbuf_append_format(text, "  func.func @%s(%s) -> (%s) attributes {iree.reflection = {\"mlxcel.contract\" = \"" FINGERPRINT_MARK
+  mlxcel_strbuf_append_format(text,
+                              "  func.func @%s(%s) -> (%s) attributes {iree.reflection = {\"mlxcel.contract\" = \"" FINGERPRINT_MARK
                               "\", \"mlxcel.contract.version\" = \"%d\"}} {\n",
                               name, builder->arguments.data, builder->result_types.data, MLXCEL_CONTRACT_VERSION);
   mlxcel_strbuf_append(text, mlxcel_strbuf_view(&builder->current));

@@ -22,7 +22,7 @@ typedef struct mlxcel_value_t {
   mlxcel_element_t element;
   bool is_scalar;
   uint32_t rank;
-  int64_t dims[MLXCEL_VALUE_RANK_MAX];        // MLXCEL_DIM_DYNAMIC: see dim_values
+  int64_t dims[MLXCEL_VALUE_RANK_MAX];         // MLXCEL_DIM_DYNAMIC: see dim_values
   uint32_t dim_values[MLXCEL_VALUE_RANK_MAX];  // SSA ids of dynamic sizes
 } mlxcel_value_t;
 
@@ -72,7 +72,7 @@ typedef struct mlxcel_dispatch_t {
   uint32_t workgroups;  // how many shares the work is cut into; the bits don't depend on it
   uint32_t operand_count;
   mlxcel_value_t operands[MLXCEL_DISPATCH_OPERANDS_MAX];  // everything but 'o' arguments, in the kernel's order
-  mlxcel_value_t result;  // shape of the 'o' argument, static
+  mlxcel_value_t result;                                  // shape of the 'o' argument, static
 } mlxcel_dispatch_t;
 void mlxcel_dispatch_add(mlxcel_dispatch_t* dispatch, mlxcel_value_t operand);
 // Emits the call. |out_tied| gets the new values of the 't' operands in order (NULL if the kernel has none). Returns the 'o' result.

@@ -97,9 +97,10 @@ iree_status_t mlxcel_weight_reader_finish(mlxcel_weight_reader_t* reader) {
     if (unused++ < UNUSED_NAMES_SHOWN) mlxcel_strbuf_append_format(&names, "%s%.*s", unused > 1 ? ", " : "", MLXCEL_SV(name));
   }
   if (unused > 0) {
-    status = iree_make_status(IREE_STATUS_UNIMPLEMENTED,
-                              "%zu tensors of %s have no place in this family's computation: %s%s; the checkpoint is of another architecture than config.json says",
-                              unused, mlxcel_checkpoint_folder(reader->checkpoint), names.data, unused > UNUSED_NAMES_SHOWN ? ", ..." : "");
+    status =
+        iree_make_status(IREE_STATUS_UNIMPLEMENTED,
+                         "%zu tensors of %s have no place in this family's computation: %s%s; the checkpoint is of another architecture than config.json says",
+                         unused, mlxcel_checkpoint_folder(reader->checkpoint), names.data, unused > UNUSED_NAMES_SHOWN ? ", ..." : "");
   }
   mlxcel_strbuf_deinitialize(&names);
   return status;

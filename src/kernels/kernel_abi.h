@@ -74,40 +74,40 @@
 #define MLXCEL_MATRIX_BIAS_TYPE(flags) (((flags) >> 4) & 3)
 
 // The kernels, X(name, arguments). Workgroup |group| of |groups| does its share; any number of groups gives the same bits.
-#define MLXCEL_KERNEL_EMBED_ARGS \
-  MLXCEL_BUFFER(const int32_t, tokens), MLXCEL_BUFFER(const int32_t, positions), MLXCEL_MATRIX(table), MLXCEL_BUFFER(float, out), int32_t rows, \
-      int32_t width, int32_t format, size_t group, size_t groups
+#define MLXCEL_KERNEL_EMBED_ARGS                                                                                                                               \
+  MLXCEL_BUFFER(const int32_t, tokens), MLXCEL_BUFFER(const int32_t, positions), MLXCEL_MATRIX(table), MLXCEL_BUFFER(float, out), int32_t rows, int32_t width, \
+      int32_t format, size_t group, size_t groups
 // |index|: row r reads input row index[r] (-1 = inactive) if gather is 1; else it is |positions| and row r reads row r.
-#define MLXCEL_KERNEL_RMS_NORM_ARGS \
+#define MLXCEL_KERNEL_RMS_NORM_ARGS                                                                                                                  \
   MLXCEL_BUFFER(const float, x), MLXCEL_BUFFER(const int32_t, index), MLXCEL_BUFFER(const uint8_t, weight), MLXCEL_BUFFER(float, out), int32_t rows, \
       int32_t width, int32_t weight_type, int32_t gather, float eps, size_t group, size_t groups
 // Projects to q, k and v, rotates q and k, writes k and v into the caches of |layer|: [layers, slots, kv_heads, context, head_dim].
 // cos, sin: [context, rope_half].
-#define MLXCEL_KERNEL_QKV_ROPE_ARGS \
-  MLXCEL_BUFFER(const float, x), MLXCEL_MATRIX(q), MLXCEL_MATRIX(k), MLXCEL_MATRIX(v), MLXCEL_BUFFER(const float, cos), MLXCEL_BUFFER(const float, sin), \
-      MLXCEL_BUFFER(const int32_t, slots), MLXCEL_BUFFER(const int32_t, positions), MLXCEL_BUFFER(float, k_cache), MLXCEL_BUFFER(float, v_cache), \
-      MLXCEL_BUFFER(float, out), int32_t rows, int32_t width, int32_t heads, int32_t kv_heads, int32_t head_dim, int32_t rope_half, int32_t q_format, \
-      int32_t q_flags, int32_t k_format, int32_t k_flags, int32_t v_format, int32_t v_flags, int32_t layer, int32_t slot_count, int32_t context, \
-      size_t group, size_t groups
-#define MLXCEL_KERNEL_ATTENTION_ARGS \
-  MLXCEL_BUFFER(const float, q), MLXCEL_BUFFER(const float, k_cache), MLXCEL_BUFFER(const float, v_cache), MLXCEL_BUFFER(const int32_t, slots), \
+#define MLXCEL_KERNEL_QKV_ROPE_ARGS                                                                                                                            \
+  MLXCEL_BUFFER(const float, x), MLXCEL_MATRIX(q), MLXCEL_MATRIX(k), MLXCEL_MATRIX(v), MLXCEL_BUFFER(const float, cos), MLXCEL_BUFFER(const float, sin),       \
+      MLXCEL_BUFFER(const int32_t, slots), MLXCEL_BUFFER(const int32_t, positions), MLXCEL_BUFFER(float, k_cache), MLXCEL_BUFFER(float, v_cache),              \
+      MLXCEL_BUFFER(float, out), int32_t rows, int32_t width, int32_t heads, int32_t kv_heads, int32_t head_dim, int32_t rope_half, int32_t q_format,          \
+      int32_t q_flags, int32_t k_format, int32_t k_flags, int32_t v_format, int32_t v_flags, int32_t layer, int32_t slot_count, int32_t context, size_t group, \
+      size_t groups
+#define MLXCEL_KERNEL_ATTENTION_ARGS                                                                                                                      \
+  MLXCEL_BUFFER(const float, q), MLXCEL_BUFFER(const float, k_cache), MLXCEL_BUFFER(const float, v_cache), MLXCEL_BUFFER(const int32_t, slots),           \
       MLXCEL_BUFFER(const int32_t, positions), MLXCEL_BUFFER(float, out), int32_t rows, int32_t heads, int32_t kv_heads, int32_t head_dim, int32_t layer, \
       int32_t slot_count, int32_t context, float scale, size_t group, size_t groups
 // out = [residual +] x W^T [+ bias]; |residual| repeats |x| if absent. out may not overlap x.
-#define MLXCEL_KERNEL_MATMUL_ARGS \
-  MLXCEL_BUFFER(const float, x), MLXCEL_MATRIX(w), MLXCEL_BUFFER(const float, residual), MLXCEL_BUFFER(const int32_t, positions), \
-      MLXCEL_BUFFER(float, out), int32_t rows, int32_t in_features, int32_t out_features, int32_t format, int32_t flags, size_t group, size_t groups
+#define MLXCEL_KERNEL_MATMUL_ARGS                                                                                                                            \
+  MLXCEL_BUFFER(const float, x), MLXCEL_MATRIX(w), MLXCEL_BUFFER(const float, residual), MLXCEL_BUFFER(const int32_t, positions), MLXCEL_BUFFER(float, out), \
+      int32_t rows, int32_t in_features, int32_t out_features, int32_t format, int32_t flags, size_t group, size_t groups
 // out = silu(x Wg^T [+ bg]) * (x Wu^T [+ bu])
-#define MLXCEL_KERNEL_GATE_UP_ARGS \
+#define MLXCEL_KERNEL_GATE_UP_ARGS                                                                                                                     \
   MLXCEL_BUFFER(const float, x), MLXCEL_MATRIX(g), MLXCEL_MATRIX(u), MLXCEL_BUFFER(const int32_t, positions), MLXCEL_BUFFER(float, out), int32_t rows, \
       int32_t in_features, int32_t out_features, int32_t g_format, int32_t g_flags, int32_t u_format, int32_t u_flags, size_t group, size_t groups
 
-#define MLXCEL_KERNELS(X)                                    \
-  X(mlxcel_pinned_embed, MLXCEL_KERNEL_EMBED_ARGS)           \
-  X(mlxcel_pinned_rms_norm, MLXCEL_KERNEL_RMS_NORM_ARGS)     \
-  X(mlxcel_pinned_qkv_rope, MLXCEL_KERNEL_QKV_ROPE_ARGS)     \
-  X(mlxcel_pinned_attention, MLXCEL_KERNEL_ATTENTION_ARGS)   \
-  X(mlxcel_pinned_matmul, MLXCEL_KERNEL_MATMUL_ARGS)         \
+#define MLXCEL_KERNELS(X)                                  \
+  X(mlxcel_pinned_embed, MLXCEL_KERNEL_EMBED_ARGS)         \
+  X(mlxcel_pinned_rms_norm, MLXCEL_KERNEL_RMS_NORM_ARGS)   \
+  X(mlxcel_pinned_qkv_rope, MLXCEL_KERNEL_QKV_ROPE_ARGS)   \
+  X(mlxcel_pinned_attention, MLXCEL_KERNEL_ATTENTION_ARGS) \
+  X(mlxcel_pinned_matmul, MLXCEL_KERNEL_MATMUL_ARGS)       \
   X(mlxcel_pinned_gate_up, MLXCEL_KERNEL_GATE_UP_ARGS)
 
 #endif  // MLXCEL_KERNELS_KERNEL_ABI_H_

@@ -51,11 +51,10 @@ iree_const_byte_span_t mlxcel_kernel_object_bytes(mlxcel_kernel_level_t level) {
 
 // The arithmetic is all in the kernels; what IREE itself generates are copies and fills. Reassociation is off all the same, so that nothing that a later helper
 // leaves to the compiler can change with the instruction set.
-#define MLXCEL_COMPILE_FLAGS(cpu)                                                                                                   \
-  {                                                                                                                                 \
-    "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=" cpu,         \
-        "--iree-opt-level=O2", "--iree-llvmcpu-reassociate-fp-reductions=false", "--iree-vm-bytecode-module-strip-source-map=true", \
-        "--iree-llvmcpu-debug-symbols=false"                                                                                        \
+#define MLXCEL_COMPILE_FLAGS(cpu)                                                                                                                  \
+  {                                                                                                                                                \
+    "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=" cpu, "--iree-opt-level=O2", \
+        "--iree-llvmcpu-reassociate-fp-reductions=false", "--iree-vm-bytecode-module-strip-source-map=true", "--iree-llvmcpu-debug-symbols=false"  \
   }
 static const char* const compile_flags[MLXCEL_KERNEL_LEVEL_COUNT][7] = {MLXCEL_COMPILE_FLAGS("x86-64-v3"), MLXCEL_COMPILE_FLAGS("x86-64-v4")};
 

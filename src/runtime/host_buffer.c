@@ -5,7 +5,8 @@
 
 iree_status_t mlxcel_host_buffer_create(mlxcel_device_t* device, uint64_t size, mlxcel_host_buffer_t* out_buffer) {
   memset(out_buffer, 0, sizeof(*out_buffer));
-  if (size == 0 || size > SIZE_MAX / 2) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "a buffer of %" PRIu64 " bytes can't be made; use a smaller context", size);
+  if (size == 0 || size > SIZE_MAX / 2)
+    return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "a buffer of %" PRIu64 " bytes can't be made; use a smaller context", size);
   void* data = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) {
     return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "no address space for %" PRIu64 " bytes; use a smaller context or fewer slots", size);

@@ -1,5 +1,5 @@
-// host_buffer.h: page-aligned anonymous host memory that a local device uses in place. Pages are zero and take memory only when touched, so a large context costs
-// what is used of it. For the runtime's own sources.
+// host_buffer.h: page-aligned anonymous host memory that a local device uses in place. Pages are zero and take memory only when touched, so a large context
+// costs what is used of it. For the runtime's own sources.
 #ifndef MLXCEL_RUNTIME_HOST_BUFFER_H_
 #define MLXCEL_RUNTIME_HOST_BUFFER_H_
 

@@ -10,7 +10,8 @@
 static iree_status_t check_row(const mlxcel_program_t* program, const mlxcel_rows_t* rows, uint32_t r) {
   if (rows->positions[r] < 0) return iree_ok_status();
   if (rows->tokens[r] < 0 || (uint32_t)rows->tokens[r] >= program->interface->vocab_size) {
-    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "row %u: token id %d is outside of the vocabulary of %u", r, rows->tokens[r], program->interface->vocab_size);
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "row %u: token id %d is outside of the vocabulary of %u", r, rows->tokens[r],
+                            program->interface->vocab_size);
   }
   if (rows->slots[r] < 0 || (uint32_t)rows->slots[r] >= program->slot_count) {
     return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "row %u: slot %d is outside of the %u slots", r, rows->slots[r], program->slot_count);
@@ -96,7 +97,8 @@ static iree_status_t run_rows(mlxcel_program_t* program, const mlxcel_function_s
   const mlxcel_program_function_t* item = pick(set, rows->count);
   fill_rope_tables(program, rows);
   write_rows(program, rows, item->rows);
-  iree_hal_buffer_view_t* const arguments[] = {item->tokens, item->slots, item->positions, program->cos_view, program->sin_view, program->k_view, program->v_view};
+  iree_hal_buffer_view_t* const arguments[] = {item->tokens,      item->slots,     item->positions, program->cos_view,
+                                               program->sin_view, program->k_view, program->v_view};
   return invoke(program, &item->function, sizeof(arguments) / sizeof(arguments[0]), arguments, out_first);
 }
 

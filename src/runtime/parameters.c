@@ -18,7 +18,8 @@ static iree_status_t find_tensor(const mlxcel_program_parameter_t* parameter, co
   const char* dtype = mlxcel_dtype_name((*out_tensor)->dtype);
   if (strcmp(dtype, parameter->dtype) != 0 || (*out_tensor)->byte_count != parameter->byte_count) {
     return iree_make_status(IREE_STATUS_INVALID_ARGUMENT,
-                            "tensor %s is %s with %" PRIu64 " bytes, the module was compiled for %s with %" PRIu64 "; the artifact was made for another checkpoint",
+                            "tensor %s is %s with %" PRIu64 " bytes, the module was compiled for %s with %" PRIu64
+                            "; the artifact was made for another checkpoint",
                             parameter->key, dtype, (*out_tensor)->byte_count, parameter->dtype, parameter->byte_count);
   }
   return iree_ok_status();

@@ -21,8 +21,8 @@ static iree_status_t check_attribute(const iree_vm_function_t* function, const c
   if (iree_string_view_is_empty(found)) {
     return iree_make_status(IREE_STATUS_DATA_LOSS, "function %s carries no %s; the module wasn't made by mlxcel: remove it from the cache", name, attribute);
   }
-  return iree_make_status(IREE_STATUS_DATA_LOSS, "function %s: %s inside the module is %.*s, expected %.*s; remove the artifact from the cache", name, attribute,
-                          MLXCEL_SV(found), MLXCEL_SV(expected));
+  return iree_make_status(IREE_STATUS_DATA_LOSS, "function %s: %s inside the module is %.*s, expected %.*s; remove the artifact from the cache", name,
+                          attribute, MLXCEL_SV(found), MLXCEL_SV(expected));
 }
 
 // Looks up <kind>_<rows> on the bare module and compares its contract, before anything of it can run.
@@ -123,8 +123,7 @@ static iree_status_t create_context(mlxcel_program_t* program, const mlxcel_chec
   mlxcel_device_t* device = program->device;
   IREE_RETURN_IF_ERROR(iree_hal_module_create(device->instance, iree_hal_module_device_policy_default(), device->group, IREE_HAL_MODULE_FLAG_NONE,
                                               iree_hal_module_debug_sink_null(), device->allocator, &program->hal_module));
-  IREE_RETURN_IF_ERROR(
-      mlxcel_parameters_module_create(device, program->interface, checkpoint, &program->copied_parameter_bytes, &program->parameters_module));
+  IREE_RETURN_IF_ERROR(mlxcel_parameters_module_create(device, program->interface, checkpoint, &program->copied_parameter_bytes, &program->parameters_module));
   iree_vm_module_t* modules[] = {program->hal_module, program->parameters_module, program->bytecode_module};
   return iree_vm_context_create_with_modules(device->instance, IREE_VM_CONTEXT_FLAG_NONE, 3, modules, device->allocator, &program->vm_context);
 }
@@ -132,11 +131,13 @@ static iree_status_t create_context(mlxcel_program_t* program, const mlxcel_chec
 static iree_status_t check_options(const mlxcel_artifact_t* artifact, const mlxcel_checkpoint_t* checkpoint, const mlxcel_program_options_t* options) {
   uint32_t limit = mlxcel_checkpoint_config(checkpoint)->max_position_embeddings;
   if (options->slot_count == 0 || options->context == 0 || options->context > limit) {
-    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "a context of %u positions in %u slots isn't possible; the model allows 1 to %u positions, slots begin at 1",
-                            options->context, options->slot_count, limit);
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT,
+                            "a context of %u positions in %u slots isn't possible; the model allows 1 to %u positions, slots begin at 1", options->context,
+                            options->slot_count, limit);
   }
   if (!iree_string_view_equal(options->expected_fingerprint, iree_make_cstring_view(artifact->contract_fingerprint.text))) {
-    return iree_make_status(IREE_STATUS_FAILED_PRECONDITION, "contract_fingerprint of the manifest is %s, asked for was %.*s; remove the artifact from the cache",
+    return iree_make_status(IREE_STATUS_FAILED_PRECONDITION,
+                            "contract_fingerprint of the manifest is %s, asked for was %.*s; remove the artifact from the cache",
                             artifact->contract_fingerprint.text, MLXCEL_SV(options->expected_fingerprint));
   }
   return iree_ok_status();
@@ -195,7 +196,8 @@ void mlxcel_program_unload(mlxcel_program_t* program) {
   iree_vm_module_release(program->bytecode_module);
   iree_vm_module_release(program->parameters_module);
   iree_vm_module_release(program->hal_module);
-  mlxcel_host_buffer_t* buffers[] = {&program->tokens, &program->slots, &program->positions, &program->k_cache, &program->v_cache, &program->rope_cos, &program->rope_sin};
+  mlxcel_host_buffer_t* buffers[] = {&program->tokens,  &program->slots,    &program->positions, &program->k_cache,
+                                     &program->v_cache, &program->rope_cos, &program->rope_sin};
   for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); ++i) mlxcel_host_buffer_destroy(buffers[i]);
   free(program->rope_frequencies);
   free(program);

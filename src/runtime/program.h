@@ -26,8 +26,8 @@ struct mlxcel_program_t {
   mlxcel_host_buffer_t tokens, slots, positions;  // i32 [largest rows], filled before each call
   mlxcel_host_buffer_t k_cache, v_cache, rope_cos, rope_sin;
   iree_hal_buffer_view_t *k_view, *v_view, *cos_view, *sin_view;
-  double* rope_frequencies;  // [rope_width]
-  uint32_t rope_rows;        // rows of the tables that are filled
+  double* rope_frequencies;        // [rope_width]
+  uint32_t rope_rows;              // rows of the tables that are filled
   iree_hal_buffer_view_t* hidden;  // of the last prefill; NULL before
   uint32_t hidden_rows;            // active rows in it
 };

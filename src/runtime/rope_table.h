@@ -1,4 +1,5 @@
-// rope_table.h: cosines and sines of the rotary embedding, made on the host in double and rounded once to f32 (in-graph sin and cos are wrong for large angles).
+// rope_table.h: cosines and sines of the rotary embedding, made on the host in double and rounded once to f32 (in-graph sin and cos are wrong for large
+// angles).
 //
 // Frequencies follow Hugging Face's definitions: theta^(-2i/d) for i < d/2; linear scaling divides them by the factor; llama3 scaling divides those of long
 // wavelengths by the factor and interpolates in between. The product position * frequency and its cosine are computed in double.

@@ -23,8 +23,8 @@ void mlxcel_device_close(mlxcel_device_t* device);
 uint32_t mlxcel_device_thread_count(const mlxcel_device_t* device);
 
 typedef struct mlxcel_program_options_t {
-  uint32_t slot_count;        // sequences whose KV may live side by side; >= 1
-  uint32_t context;           // positions a slot holds; >= 1, at most the model's max_position_embeddings
+  uint32_t slot_count;                      // sequences whose KV may live side by side; >= 1
+  uint32_t context;                         // positions a slot holds; >= 1, at most the model's max_position_embeddings
   iree_string_view_t expected_fingerprint;  // contract that the caller asks for; compared with the manifest's and with the one inside the vmfb
 } mlxcel_program_options_t;
 

@@ -70,9 +70,7 @@ void mlxcel_text_bytes_free(uint8_t* bytes, size_t size);
 // Parses the bytes of a tokenizer.json. Truncation and padding settings in it
 // are dropped: a prompt is never cut or padded silently. A model with BPE
 // dropout is refused, for its ids would be random.
-int32_t mlxcel_text_tokenizer_create(const uint8_t* json, size_t json_size,
-                                     mlxcel_text_tokenizer_t** out_tokenizer,
-                                     char** out_error);
+int32_t mlxcel_text_tokenizer_create(const uint8_t* json, size_t json_size, mlxcel_text_tokenizer_t** out_tokenizer, char** out_error);
 void mlxcel_text_tokenizer_free(mlxcel_text_tokenizer_t* tokenizer);
 
 // Encodes `text`. Bytes that are no UTF-8 are replaced first, as Python's
@@ -80,52 +78,34 @@ void mlxcel_text_tokenizer_free(mlxcel_text_tokenizer_t* tokenizer);
 // (BOS, EOS); `parse_special` recognizes special tokens inside the text, else
 // they are spelled out like any other text. `*out_ids` is NULL for no ids.
 // `*out_leading_count` of them were put in front of the text by the post-processor.
-int32_t mlxcel_text_tokenizer_encode(const mlxcel_text_tokenizer_t* tokenizer,
-                                     const uint8_t* text, size_t text_size,
-                                     bool add_special, bool parse_special,
-                                     uint32_t** out_ids, size_t* out_count,
-                                     size_t* out_leading_count,
-                                     char** out_error);
+int32_t mlxcel_text_tokenizer_encode(const mlxcel_text_tokenizer_t* tokenizer, const uint8_t* text, size_t text_size, bool add_special, bool parse_special,
+                                     uint32_t** out_ids, size_t* out_count, size_t* out_leading_count, char** out_error);
 
 // Decodes all ids at once exactly as Hugging Face's `decode` does; unknown ids
 // are skipped, as there.
-int32_t mlxcel_text_tokenizer_decode(const mlxcel_text_tokenizer_t* tokenizer,
-                                     const uint32_t* ids, size_t count,
-                                     bool skip_special, uint8_t** out_bytes,
+int32_t mlxcel_text_tokenizer_decode(const mlxcel_text_tokenizer_t* tokenizer, const uint32_t* ids, size_t count, bool skip_special, uint8_t** out_bytes,
                                      size_t* out_size, char** out_error);
 
 // The rules for streaming; UNSUPPORTED names the decoder that has none.
-int32_t mlxcel_text_tokenizer_stream_plan(
-    const mlxcel_text_tokenizer_t* tokenizer,
-    mlxcel_text_stream_plan_t* out_plan, char** out_error);
+int32_t mlxcel_text_tokenizer_stream_plan(const mlxcel_text_tokenizer_t* tokenizer, mlxcel_text_stream_plan_t* out_plan, char** out_error);
 
 // The bytes that token `id` contributes; `is_first` says that no token before
 // it contributed to the text. SMALL sets `*out_size` to the size needed.
-int32_t mlxcel_text_tokenizer_token_bytes(
-    const mlxcel_text_tokenizer_t* tokenizer, uint32_t id, bool is_first,
-    uint8_t* buffer, size_t capacity, size_t* out_size, uint32_t* out_flags,
-    char** out_error);
+int32_t mlxcel_text_tokenizer_token_bytes(const mlxcel_text_tokenizer_t* tokenizer, uint32_t id, bool is_first, uint8_t* buffer, size_t capacity,
+                                          size_t* out_size, uint32_t* out_flags, char** out_error);
 
 // Number of entries, added tokens included.
-size_t mlxcel_text_tokenizer_vocab_size(
-    const mlxcel_text_tokenizer_t* tokenizer);
+size_t mlxcel_text_tokenizer_vocab_size(const mlxcel_text_tokenizer_t* tokenizer);
 // One more than the largest id (the vocabulary may have holes); 0 if empty.
-uint64_t mlxcel_text_tokenizer_id_limit(
-    const mlxcel_text_tokenizer_t* tokenizer);
-bool mlxcel_text_tokenizer_is_special(const mlxcel_text_tokenizer_t* tokenizer,
-                                      uint32_t id);
+uint64_t mlxcel_text_tokenizer_id_limit(const mlxcel_text_tokenizer_t* tokenizer);
+bool mlxcel_text_tokenizer_is_special(const mlxcel_text_tokenizer_t* tokenizer, uint32_t id);
 // The vocabulary's own spelling of `id` (byte-level alphabet and all).
-int32_t mlxcel_text_tokenizer_id_to_token(
-    const mlxcel_text_tokenizer_t* tokenizer, uint32_t id, uint8_t** out_bytes,
-    size_t* out_size, char** out_error);
-int32_t mlxcel_text_tokenizer_token_to_id(
-    const mlxcel_text_tokenizer_t* tokenizer, const uint8_t* token,
-    size_t token_size, uint32_t* out_id, char** out_error);
+int32_t mlxcel_text_tokenizer_id_to_token(const mlxcel_text_tokenizer_t* tokenizer, uint32_t id, uint8_t** out_bytes, size_t* out_size, char** out_error);
+int32_t mlxcel_text_tokenizer_token_to_id(const mlxcel_text_tokenizer_t* tokenizer, const uint8_t* token, size_t token_size, uint32_t* out_id,
+                                          char** out_error);
 
 // Compiles a chat template.
-int32_t mlxcel_text_template_create(const uint8_t* source, size_t source_size,
-                                    mlxcel_text_template_t** out_template,
-                                    char** out_error);
+int32_t mlxcel_text_template_create(const uint8_t* source, size_t source_size, mlxcel_text_template_t** out_template, char** out_error);
 void mlxcel_text_template_free(mlxcel_text_template_t* chat_template);
 
 // A variable of a rendering: a name and one JSON value. An empty name stands
@@ -139,10 +119,8 @@ typedef struct mlxcel_text_variable_t {
 
 // Renders with `variables`; a later one replaces an earlier one of its name.
 // Objects keep the order of their keys. RAISED carries the template's own text.
-int32_t mlxcel_text_template_render(const mlxcel_text_template_t* chat_template,
-                                    const mlxcel_text_variable_t* variables,
-                                    size_t variable_count, uint8_t** out_bytes,
-                                    size_t* out_size, char** out_error);
+int32_t mlxcel_text_template_render(const mlxcel_text_template_t* chat_template, const mlxcel_text_variable_t* variables, size_t variable_count,
+                                    uint8_t** out_bytes, size_t* out_size, char** out_error);
 
 #ifdef __cplusplus
 }

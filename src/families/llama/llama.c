@@ -22,7 +22,8 @@ typedef struct llama_model_t {
 
 // --- weights -------------------------------------------------------------------------------------------------------------------------------
 
-static mlxcel_weight_t layer_matrix(mlxcel_weight_reader_t* reader, uint32_t layer, const char* module, uint64_t out_features, uint64_t in_features, bool bias) {
+static mlxcel_weight_t layer_matrix(mlxcel_weight_reader_t* reader, uint32_t layer, const char* module, uint64_t out_features, uint64_t in_features,
+                                    bool bias) {
   char path[128];
   snprintf(path, sizeof(path), "model.layers.%u.%s", layer, module);
   return mlxcel_weight_reader_matrix(reader, path, (int64_t)out_features, (int64_t)in_features, bias);
@@ -127,7 +128,8 @@ static mlxcel_value_t emit_layers(mlxcel_module_builder_t* builder, const llama_
 }
 
 // Logits of rows of |x|; |index| selects them if |gather|, else marks inactive ones.
-static mlxcel_value_t emit_logits(mlxcel_module_builder_t* builder, const llama_model_t* model, int64_t rows, mlxcel_value_t x, mlxcel_value_t index, bool gather) {
+static mlxcel_value_t emit_logits(mlxcel_module_builder_t* builder, const llama_model_t* model, int64_t rows, mlxcel_value_t x, mlxcel_value_t index,
+                                  bool gather) {
   mlxcel_value_t normed = mlxcel_emit_rms_norm(builder, rows, &model->norm, model->config->rms_norm_eps, x, index, gather);
   return mlxcel_emit_matmul(builder, rows, &model->head, normed, index, NULL);
 }
@@ -201,7 +203,8 @@ iree_status_t mlxcel_llama_emit(const mlxcel_checkpoint_t* checkpoint, const mlx
   mlxcel_weight_reader_t reader;
   IREE_RETURN_IF_ERROR(mlxcel_weight_reader_initialize(checkpoint, &reader));
   model.layers = calloc(model.config->layer_count, sizeof(*model.layers));
-  iree_status_t status = model.layers ? read_model(checkpoint, &reader, &model) : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the layers");
+  iree_status_t status =
+      model.layers ? read_model(checkpoint, &reader, &model) : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the layers");
   if (iree_status_is_ok(status)) status = emit_module(&model, options, out_model);
   free(model.layers);
   mlxcel_weight_reader_deinitialize(&reader);

@@ -5,9 +5,9 @@
 
 #include "kernels/cpu/weights.h"
 
-#define DOT_OUTPUTS 4        // weight rows at a time: their accumulators stay in registers
-#define DOT_BLOCK 1024       // elements of k at a time: four unpacked rows fit half of a 32 KiB first-level cache
-#define DOT_ROWS 64          // rows of x at a time: bounds the accumulators kept on the stack to 16 KiB
+#define DOT_OUTPUTS 4   // weight rows at a time: their accumulators stay in registers
+#define DOT_BLOCK 1024  // elements of k at a time: four unpacked rows fit half of a 32 KiB first-level cache
+#define DOT_ROWS 64     // rows of x at a time: bounds the accumulators kept on the stack to 16 KiB
 #define DOT_GROUPS (DOT_BLOCK / 32)
 
 // Sums of dot for four weight rows over one block of k; scales and biases are widened once a block. |group_log2| and |bits| are constants at every call.

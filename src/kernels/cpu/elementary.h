@@ -31,12 +31,14 @@ MLXCEL_INLINE v16 v16_exp(v16 x) {
   return v16_mul(v16_mul(y, v16_pow2(half)), v16_pow2(v16i_sub(whole, half)));
 }
 
-MLXCEL_INLINE float f32_exp(float x) { return _mm_cvtss_f32(
+MLXCEL_INLINE float f32_exp(float x) {
+  return _mm_cvtss_f32(
 #if defined(__AVX512F__)
-    _mm512_castps512_ps128(v16_exp(v16_set1(x)))
+      _mm512_castps512_ps128(v16_exp(v16_set1(x)))
 #else
-    _mm256_castps256_ps128(v16_exp(v16_set1(x)).lo)
+      _mm256_castps256_ps128(v16_exp(v16_set1(x)).lo)
 #endif
-  ); }
+  );
+}
 
 #endif  // MLXCEL_KERNELS_CPU_ELEMENTARY_H_

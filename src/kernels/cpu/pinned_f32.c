@@ -1,5 +1,5 @@
-// pinned_f32.c: the optimized kernels of profile pinned-f32, version 1 (kernel_abi.h has every order). Freestanding: no libc, no thread-local or writable global
-// data. Compiled once per x86-64 level and embedded into compiled modules.
+// pinned_f32.c: the optimized kernels of profile pinned-f32, version 1 (kernel_abi.h has every order). Freestanding: no libc, no thread-local or writable
+// global data. Compiled once per x86-64 level and embedded into compiled modules.
 #include "kernels/cpu/dot.h"
 
 void mlxcel_pinned_embed(MLXCEL_KERNEL_EMBED_ARGS) {
@@ -98,7 +98,8 @@ void mlxcel_pinned_qkv_rope(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
       if (p < 0) continue;
       float* row = y + (size_t)r * (size_t)head_dim;
       if (kind != 2) rope_head(row, MLXCEL_AT(cos) + (size_t)p * (size_t)rope_half, MLXCEL_AT(sin) + (size_t)p * (size_t)rope_half, rope_half);
-      size_t cell = ((((size_t)layer * (size_t)slot_count + (size_t)slot[first + r]) * (size_t)kv_heads + (size_t)local) * (size_t)context + (size_t)p) * (size_t)head_dim;
+      size_t cell = ((((size_t)layer * (size_t)slot_count + (size_t)slot[first + r]) * (size_t)kv_heads + (size_t)local) * (size_t)context + (size_t)p) *
+                    (size_t)head_dim;
       float* to = kind == 0   ? MLXCEL_AT(out) + ((size_t)(first + r) * (size_t)heads + (size_t)head) * (size_t)head_dim
                   : kind == 1 ? MLXCEL_AT(k_cache) + cell
                               : MLXCEL_AT(v_cache) + cell;

@@ -71,12 +71,15 @@ typedef struct unpack_table_t {
 #define UNPACK_BYTE(bits, lane, i) (int8_t)((lane) * (bits) / 8 + (i) < 16 ? (lane) * (bits) / 8 + (i) : -128)
 #define UNPACK_BYTES(bits, lane) UNPACK_BYTE(bits, lane, 0), UNPACK_BYTE(bits, lane, 1), UNPACK_BYTE(bits, lane, 2), UNPACK_BYTE(bits, lane, 3)
 #define UNPACK_SHIFT(bits, lane) (lane) * (bits) % 8
-#define UNPACK_LANES(item, bits)                                                                                                               \
-  item(bits, 0), item(bits, 1), item(bits, 2), item(bits, 3), item(bits, 4), item(bits, 5), item(bits, 6), item(bits, 7), item(bits, 8),       \
-      item(bits, 9), item(bits, 10), item(bits, 11), item(bits, 12), item(bits, 13), item(bits, 14), item(bits, 15)
-#define UNPACK_TABLE(bits) \
-  { {UNPACK_LANES(UNPACK_BYTES, bits)}, {UNPACK_LANES(UNPACK_SHIFT, bits)} }
-static const unpack_table_t unpack_tables[9] = {[2] = UNPACK_TABLE(2), [3] = UNPACK_TABLE(3), [4] = UNPACK_TABLE(4), [5] = UNPACK_TABLE(5), [6] = UNPACK_TABLE(6)};
+#define UNPACK_LANES(item, bits)                                                                                                                        \
+  item(bits, 0), item(bits, 1), item(bits, 2), item(bits, 3), item(bits, 4), item(bits, 5), item(bits, 6), item(bits, 7), item(bits, 8), item(bits, 9), \
+      item(bits, 10), item(bits, 11), item(bits, 12), item(bits, 13), item(bits, 14), item(bits, 15)
+#define UNPACK_TABLE(bits)                                                   \
+  {                                                                          \
+    {UNPACK_LANES(UNPACK_BYTES, bits)}, { UNPACK_LANES(UNPACK_SHIFT, bits) } \
+  }
+static const unpack_table_t unpack_tables[9] = {
+    [2] = UNPACK_TABLE(2), [3] = UNPACK_TABLE(3), [4] = UNPACK_TABLE(4), [5] = UNPACK_TABLE(5), [6] = UNPACK_TABLE(6)};
 
 MLXCEL_INLINE v16_unpack unpack_for(int bits) { return v16_unpack_make(unpack_tables[bits].bytes, unpack_tables[bits].shifts, (1 << bits) - 1); }
 
@@ -104,8 +107,8 @@ MLXCEL_INLINE v16 affine_weights16(const uint8_t* codes, int bits, const v16_unp
   return v16_fma(v16_from_int(v16_unpack_codes(unpack, load_codes(codes, bits))), a->scale, a->bias);
 }
 
-// Four-bit codes are cheapest in another order of lanes: both words of a sixteen are spread over all lanes and shifted, which leaves codes 0, 8, 1, 9, ... in lanes
-// 0, 1, 2, 3. A dot's lanes only meet in its tree, so activations and accumulators can take that order meanwhile.
+// Four-bit codes are cheapest in another order of lanes: both words of a sixteen are spread over all lanes and shifted, which leaves codes 0, 8, 1, 9, ... in
+// lanes 0, 1, 2, 3. A dot's lanes only meet in its tree, so activations and accumulators can take that order meanwhile.
 MLXCEL_INLINE v16 lanes_to_codes(v16 a, int bits) {
 #if defined(__AVX512F__)
   if (bits == 4) return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15), a);
