@@ -37,7 +37,7 @@ fuzz: setup
 	@$(CMAKE) --build --preset fuzz -j $(JOBS)
 
 # Format, include directions, static checks: what CI runs before the tests.
-check: setup
+check: build
 	@scripts/check.sh
 
 format:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that need no model: format, include directions, banned calls, file and function lengths, shell scripts. --fix formats in place.
+# Checks that need no model: format, include directions, banned calls, file and function lengths, shell scripts, clang-tidy. --fix formats in place.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mapfile -t sources < <(git ls-files --cached --others --exclude-standard 'src/*.c' 'src/*.h' 'include/*.h' 'shim/*.h' 'tests/*.c' 'tests/*.h')
@@ -12,4 +12,7 @@ clang-format --dry-run --Werror "${sources[@]}"
 echo "check: structure"
 .toolchain/venv/bin/python scripts/tidy.py
 echo "check: shell scripts"
-shellcheck scripts/*.sh .ci/run
+shellcheck -x scripts/*.sh bench/*.sh .ci/run
+echo "check: clang-tidy (needs build/release)"
+git ls-files 'src/*.c' | grep -Ev '_test\.c$|_fuzz\.c$|_test_|^src/kernels/cpu/' | xargs -P "$(nproc)" -n 4 clang-tidy -p build/release --quiet 2>/dev/null
+echo "check: passed"
