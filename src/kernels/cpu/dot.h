@@ -9,6 +9,15 @@
 #define DOT_BLOCK 1024  // elements of k at a time: four unpacked rows fit half of a 32 KiB first-level cache
 #define DOT_ROWS 64     // rows of x at a time: bounds the accumulators kept on the stack to 16 KiB
 #define DOT_GROUPS (DOT_BLOCK / 32)
+// Weights stream from memory once a step. Four rows side by side are four short streams that the processor's own prefetcher doesn't follow well, so lines are
+// asked for this many bytes ahead: rows are contiguous, so the place ahead of one row is some later row's. Reading ahead of a tensor's end is harmless.
+#define PREFETCH_BYTES 4096
+#define PREFETCH_GROUP_BYTES 512  // scales and biases: an eighth of the codes, or less
+#define LINE_BYTES 64
+
+MLXCEL_INLINE void prefetch_lines(const uint8_t* p, int bytes) {
+  for (int i = 0; i < bytes; i += LINE_BYTES) _mm_prefetch((const char*)p + i, _MM_HINT_T0);
+}
 
 // Sums of dot for four weight rows over one block of k; scales and biases are widened once a block. |group_log2| and |bits| are constants at every call.
 MLXCEL_INLINE void dot4_affine_group(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, int bits, int group_log2,
@@ -16,26 +25,32 @@ MLXCEL_INLINE void dot4_affine_group(const matrix_t* m, const size_t n[DOT_OUTPU
   int type = MLXCEL_FORMAT_TYPE(m->format), group = 1 << group_log2;
   float scales[DOT_OUTPUTS][DOT_GROUPS], biases[DOT_OUTPUTS][DOT_GROUPS];
   const uint8_t* codes[DOT_OUTPUTS];
+  v16 sum[DOT_OUTPUTS];  // not |acc| itself: stores through it might change the codes, as far as the compiler knows
   for (int o = 0; o < DOT_OUTPUTS; ++o) {
     size_t first_group = n[o] * (size_t)(m->width >> group_log2) + (size_t)(k0 >> group_log2);
     load_typed_many(m->s + first_group * (size_t)type_bytes(type), type, count >> group_log2, scales[o]);
     load_typed_many(m->b + first_group * (size_t)type_bytes(type), type, count >> group_log2, biases[o]);
+    prefetch_lines(m->s + first_group * (size_t)type_bytes(type) + PREFETCH_GROUP_BYTES, (count >> group_log2) * type_bytes(type));
+    prefetch_lines(m->b + first_group * (size_t)type_bytes(type) + PREFETCH_GROUP_BYTES, (count >> group_log2) * type_bytes(type));
     codes[o] = m->w + (n[o] * (size_t)m->width + (size_t)k0) * (size_t)bits / 8;
-    acc[o] = lanes_to_codes(acc[o], bits);
+    sum[o] = lanes_to_codes(acc[o], bits);
   }
   const v16_unpack unpack = unpack_for(bits);
   for (int g = 0; g < count >> group_log2; ++g) {
     affine_t a[DOT_OUTPUTS];
     for (int o = 0; o < DOT_OUTPUTS; ++o) a[o] = affine_make(scales[o][g], biases[o][g], bits);
+    if (group * bits / 8 >= LINE_BYTES || g % (LINE_BYTES * 8 / (group * bits)) == 0) {
+      for (int o = 0; o < DOT_OUTPUTS; ++o) prefetch_lines(codes[o] + PREFETCH_BYTES, group * bits / 8);
+    }
     for (int j = 0; j < group; j += 16, x += 16) {
       v16 xv = lanes_to_codes(v16_load(x), bits);
       for (int o = 0; o < DOT_OUTPUTS; ++o) {
-        acc[o] = v16_fma(xv, affine_weights16_in_code_lanes(codes[o], bits, &unpack, &a[o]), acc[o]);
+        sum[o] = v16_fma(xv, affine_weights16_in_code_lanes(codes[o], bits, &unpack, &a[o]), sum[o]);
         codes[o] += 2 * bits;
       }
     }
   }
-  for (int o = 0; o < DOT_OUTPUTS; ++o) acc[o] = lanes_from_codes(acc[o], bits);
+  for (int o = 0; o < DOT_OUTPUTS; ++o) acc[o] = lanes_from_codes(sum[o], bits);
 }
 
 MLXCEL_INLINE void dot4_affine(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, int bits, v16 acc[DOT_OUTPUTS]) {
@@ -54,18 +69,21 @@ MLXCEL_INLINE void dot4_affine(const matrix_t* m, const size_t n[DOT_OUTPUTS], c
 
 MLXCEL_INLINE void dot4_dense(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, int type, v16 acc[DOT_OUTPUTS]) {
   const uint8_t* w[DOT_OUTPUTS];
+  v16 sum[DOT_OUTPUTS] = {acc[0], acc[1], acc[2], acc[3]};
   for (int o = 0; o < DOT_OUTPUTS; ++o) w[o] = m->w + (n[o] * (size_t)m->width + (size_t)k0) * (size_t)type_bytes(type);
   int k = 0;
   for (; k + 16 <= count; k += 16) {
     v16 xv = v16_load(x + k);
-    for (int o = 0; o < DOT_OUTPUTS; ++o) acc[o] = v16_fma(xv, load_typed16(w[o] + k * type_bytes(type), type), acc[o]);
+    for (int o = 0; o < DOT_OUTPUTS; ++o) {
+      prefetch_lines(w[o] + k * type_bytes(type) + PREFETCH_BYTES, 16 * type_bytes(type));
+      sum[o] = v16_fma(xv, load_typed16(w[o] + k * type_bytes(type), type), sum[o]);
+    }
   }
-  if (k == count) return;
-  v16 xv = v16_load_first(x + k, count - k);
-  for (int o = 0; o < DOT_OUTPUTS; ++o) {
-    v16 wv = load_typed_first(w[o] + k * type_bytes(type), type, count - k);
-    acc[o] = v16_select_first(v16_fma(xv, wv, acc[o]), acc[o], count - k);
+  for (int o = 0; o < DOT_OUTPUTS && k < count; ++o) {
+    v16 xv = v16_load_first(x + k, count - k), wv = load_typed_first(w[o] + k * type_bytes(type), type, count - k);
+    sum[o] = v16_select_first(v16_fma(xv, wv, sum[o]), sum[o], count - k);
   }
+  for (int o = 0; o < DOT_OUTPUTS; ++o) acc[o] = sum[o];
 }
 
 static void dot4_block(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, v16 acc[DOT_OUTPUTS]) {
