@@ -1,0 +1,102 @@
+"""The machine: what it is, what else runs on it, and its limits (memory bandwidth, f32 FMA)."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from children import BenchError
+
+BENCH = Path(__file__).resolve().parent
+ROOFLINE_FLAGS = ("-std=c17", "-O3", "-ffp-contract=off", "-pthread")
+
+
+def cpu_model() -> str:
+    """The processor's name as the kernel gives it."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
+
+
+def describe(cpus: list[int]) -> dict:
+    """What a reader needs to judge the numbers."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "cpu": cpu_model(),
+        "processors": os.cpu_count(),
+        "pinned_to": cpus,
+        "memory_bytes": pages,
+        "kernel": platform.release(),
+        "load_average": list(os.getloadavg()),
+    }
+
+
+class OtherLoad:
+    """The share of the pinned processors that something else than this tool's children used.
+
+    Time stolen by a hypervisor counts as something else.
+    """
+
+    def __init__(self, cpus: list[int]) -> None:
+        self._names = {f"cpu{cpu}" for cpu in cpus}
+        self._begin = self._read()
+
+    def _read(self) -> tuple[float, float, float]:
+        """Seconds since boot: all, busy, ours."""
+        total = busy = 0
+        for line in Path("/proc/stat").read_text().splitlines():
+            name, *fields = line.split()
+            if name in self._names:
+                user, nice, system, idle, wait, irq, softirq, steal = map(int, fields[:8])
+                busy += user + nice + system + irq + softirq + steal
+                total += user + nice + system + idle + wait + irq + softirq + steal
+        ticks = os.sysconf("SC_CLK_TCK")
+        usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        ours = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+        return total / ticks, busy / ticks, ours
+
+    def share(self) -> float:
+        """Since the object was made; 0 to 1."""
+        total, busy, ours = (now - then for now, then in zip(self._read(), self._begin))
+        return min(1.0, max(0.0, (busy - ours) / total)) if total > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The best that some number of threads reached."""
+
+    read_bytes_s: float
+    fma_flop_s: float
+    rows: list[dict]  # all thread counts and vector widths, as roofline printed them
+
+
+def measure_limits(build_folder: Path, buffer_bytes: int, threads: int) -> Limits:
+    """Compiles roofline.c if it changed, runs it on the processors of this process."""
+    program = build_folder / "roofline"
+    source = BENCH / "roofline.c"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        build_folder.mkdir(parents=True, exist_ok=True)
+        _run([os.environ.get("CC", "cc"), *ROOFLINE_FLAGS, source, "-o", program])
+    report = json.loads(_run([program, "-b", buffer_bytes, "-t", threads]))
+    row = report["rows"][threads - 1]
+    widths = [value for value in row.values() if isinstance(value, dict)]
+    if not widths:
+        raise BenchError("this processor has neither AVX2 nor AVX-512: nothing to compare on it")
+    return Limits(
+        1e9 * max(width["read_gb_s"] for width in widths),
+        1e9 * max(width["f32_fma_gflop_s"] for width in widths),
+        report["rows"],
+    )
+
+
+def _run(command: list[object]) -> str:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise BenchError(f"{command[0]} ended with {done.returncode}:\n{done.stderr}")
+    return done.stdout
