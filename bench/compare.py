@@ -91,7 +91,7 @@ def compare(options: argparse.Namespace) -> dict:
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "machine": described,
         "other_load": load.share(),
-        "environment": {k: v for k, v in os.environ.items() if k.startswith(ENVIRONMENT_PREFIXES)},
+        "environment": {k: v for k, v in os.environ.items() if k.startswith(ENVIRONMENT_PREFIXES) and not k.endswith("_DIR")},
         "versions": versions,
         "files": {"llama.cpp": gguf.name, "mlxcel": options.model.name},
         "device": options.device,

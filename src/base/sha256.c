@@ -1,6 +1,11 @@
 #include "base/sha256.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 
@@ -46,10 +51,31 @@ iree_status_t mlxcel_sha256_of(const void* data, size_t size, mlxcel_sha256_hex_
   return iree_ok_status();
 }
 
+// Read in pieces, not mapped: a mapped compiler library would count as 336 MB of this process's memory.
+static iree_status_t sha256_update_from(mlxcel_sha256_t* hash, int descriptor, const char* path) {
+  enum { PIECE_BYTES = 1 << 20 };
+  unsigned char* piece = malloc(PIECE_BYTES);
+  if (!piece) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for %d bytes", PIECE_BYTES);
+  iree_status_t status = iree_ok_status();
+  for (ssize_t count = 1; count != 0 && iree_status_is_ok(status);) {
+    count = read(descriptor, piece, PIECE_BYTES);
+    if (count > 0) mlxcel_sha256_update(hash, piece, (size_t)count);
+    if (count < 0 && errno != EINTR) status = mlxcel_fs_errno_status(errno, "read", path);
+  }
+  free(piece);
+  return status;
+}
+
 iree_status_t mlxcel_sha256_of_file(const char* path, mlxcel_sha256_hex_t* out_hex) {
-  mlxcel_mapped_file_t file;
-  IREE_RETURN_IF_ERROR(mlxcel_mapped_file_open(path, UINT64_MAX, &file));
-  iree_status_t status = mlxcel_sha256_of(file.data, file.size, out_hex);
-  mlxcel_mapped_file_close(&file);
+  memset(out_hex, 0, sizeof(*out_hex));
+  int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return mlxcel_fs_errno_status(errno, "open", path);
+  mlxcel_sha256_t hash;
+  iree_status_t status = mlxcel_sha256_initialize(&hash);
+  if (iree_status_is_ok(status)) {
+    status = sha256_update_from(&hash, descriptor, path);
+    mlxcel_sha256_finish(&hash, out_hex);
+  }
+  close(descriptor);
   return status;
 }
