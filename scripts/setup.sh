@@ -52,8 +52,9 @@ python_environment() {
   local python
   python=$(command -v python3.11 || command -v python3) || fail "python3 not found; install Python 3.11"
   say "Python environment ($("$python" --version 2>&1)); about 150 MB to download"
-  [ -x "$toolchain/venv/bin/python" ] || "$python" -m venv "$toolchain/venv"
-  "$toolchain/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -r scripts/requirements.txt
+  # An interrupted creation leaves an interpreter without pip: begin anew.
+  "$toolchain/venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear "$toolchain/venv"
+  "$toolchain/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r scripts/requirements.txt
 }
 
 rust_sources() {

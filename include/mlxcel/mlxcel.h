@@ -2,8 +2,8 @@
 //
 // An engine is a loaded model on a device (thread-safe: calls are serialized inside). A session is one mutable token timeline with its own KV slot; it belongs
 // to one thread at a time. Strings are UTF-8, pointer and length where they may hold any byte, NUL-terminated otherwise. Functions that can fail return NULL
-// on success or an error that the caller frees with mlxcel_error_free. Structs start with `size`: set by their initializer, so that fields may be added at
-// the end.
+// on success or an error that the caller frees with mlxcel_error_free. Structs that a caller fills start with `size`: set by their initializer, so that fields
+// may be added at the end.
 #ifndef MLXCEL_MLXCEL_H_
 #define MLXCEL_MLXCEL_H_
 

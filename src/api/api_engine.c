@@ -189,6 +189,8 @@ mlxcel_error_t* mlxcel_engine_compile(const mlxcel_engine_options_t* options, bo
   mlxcel_api_settings_t settings;
   iree_status_t status = mlxcel_api_settings_resolve(options, &settings);
   if (!iree_status_is_ok(status)) return mlxcel_api_error("options", status);
+  status = mlxcel_device_check_name(iree_make_cstring_view(settings.options.device));
+  if (!iree_status_is_ok(status)) return mlxcel_api_error("device", status);
   mlxcel_api_build_t build;
   status = mlxcel_api_build_open(&settings, &build);
   if (iree_status_is_ok(status)) status = mlxcel_api_build_compile(&settings, &build);

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,6 +317,54 @@ static void api_sessions_of_several_threads_answer_as_alone(void** state) {
   mlxcel_engine_close(engine);
 }
 
+typedef struct opener_t {
+  atomic_bool done;
+  size_t rounds;
+} opener_t;
+
+// Opens and closes devices until told to stop.
+static void* run_opener(void* argument) {
+  opener_t* opener = argument;
+  while (!atomic_load(&opener->done)) {
+    char* devices = NULL;
+    mlxcel_error_t* error = mlxcel_devices(&devices);
+    mlxcel_free(devices);
+    mlxcel_error_free(error);
+    if (!error) ++opener->rounds;
+  }
+  return NULL;
+}
+
+// Registering IREE's types a second time would zero them under a running call.
+static void api_engine_answers_while_another_thread_opens_devices(void** state) {
+  setting_t* setting = setting_of(state);
+  mlxcel_engine_options_t options = make_options(setting);
+  mlxcel_engine_t* engine = open_engine(&options);
+  int32_t expected[kAnswerCount], got[kAnswerCount];
+  answer_fresh(engine, expected);
+  opener_t opener = {0};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, run_opener, &opener), 0);
+  for (int i = 0; i < 40; ++i) {
+    answer_fresh(engine, got);
+    assert_memory_equal(got, expected, sizeof(expected));
+  }
+  atomic_store(&opener.done, true);
+  pthread_join(thread, NULL);
+  assert_true(opener.rounds > 0);
+  mlxcel_engine_close(engine);
+}
+
+static void api_engine_compile_refuses_a_device_that_generate_refuses(void** state) {
+  setting_t* setting = setting_of(state);
+  mlxcel_engine_options_t options = make_options(setting);
+  options.device = "cuda";
+  mlxcel_error_t* error = mlxcel_engine_compile(&options, NULL, NULL);
+  assert_non_null(error);
+  assert_string_equal(mlxcel_error_stage(error), "device");
+  mlxcel_error_free(error);
+}
+
 typedef struct stream_t {
   mlxcel_engine_t* engine;
   int32_t ids[kAnswerCount];
@@ -441,6 +490,8 @@ int main(void) {
       cmocka_unit_test(api_engine_compiles_once_and_then_hits_the_cache),
       cmocka_unit_test(api_engine_reports_what_it_loaded),
       cmocka_unit_test(api_engine_starts_warm_without_a_compiler),
+      cmocka_unit_test(api_engine_answers_while_another_thread_opens_devices),
+      cmocka_unit_test(api_engine_compile_refuses_a_device_that_generate_refuses),
       cmocka_unit_test(api_engine_context_is_the_callers),
       cmocka_unit_test(api_engine_compile_can_be_cancelled),
       cmocka_unit_test(api_answers_do_not_depend_on_device_threads_chunks_or_slots),

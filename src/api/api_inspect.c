@@ -92,7 +92,7 @@ static iree_status_t inspect_add_shards(const mlxcel_checkpoint_t* checkpoint, j
   json_t* list = json_array();
   IREE_RETURN_IF_ERROR(inspect_set(report, "shards", list));
   for (size_t i = 0; i < mlxcel_checkpoint_shard_count(checkpoint); ++i) {
-    if (json_array_append_new(list, json_string(mlxcel_checkpoint_shard_path(checkpoint, i))) != 0) return inspect_out_of_memory();
+    if (json_array_append_new(list, mlxcel_json_string_any(mlxcel_checkpoint_shard_path(checkpoint, i))) != 0) return inspect_out_of_memory();
   }
   return iree_ok_status();
 }
@@ -105,7 +105,7 @@ static iree_status_t inspect_add_verdict(iree_status_t refusal, json_t* report) 
     char text[4096];
     mlxcel_status_text(refusal, text, sizeof(text));
     iree_status_ignore(refusal);
-    if (json_array_append_new(reasons, json_string(text)) != 0) {
+    if (json_array_append_new(reasons, mlxcel_json_string_any(text)) != 0) {
       json_decref(reasons);
       return inspect_out_of_memory();
     }
@@ -126,7 +126,7 @@ static iree_status_t inspect_try_emission(const mlxcel_checkpoint_t* checkpoint)
 
 static iree_status_t inspect_fill(const mlxcel_checkpoint_t* checkpoint, json_t* report) {
   const mlxcel_model_config_t* config = mlxcel_checkpoint_config(checkpoint);
-  IREE_RETURN_IF_ERROR(inspect_set(report, "family", json_string(config->model_type)));
+  IREE_RETURN_IF_ERROR(inspect_set(report, "family", mlxcel_json_string_any(config->model_type)));
   IREE_RETURN_IF_ERROR(inspect_add_verdict(inspect_try_emission(checkpoint), report));
   IREE_RETURN_IF_ERROR(inspect_set(report, "config", inspect_make_config(config)));
   IREE_RETURN_IF_ERROR(inspect_add_quantization(&config->quantization, report));
@@ -151,7 +151,7 @@ static iree_status_t inspect_add_file(const char* folder, const char* name, json
     if (entry) json_object_set_new(entry, "shard", json_integer((json_int_t)json_array_size(shards)));
     if (!entry || json_array_append_new(tensors, entry) != 0) status = inspect_out_of_memory();
   }
-  if (iree_status_is_ok(status) && json_array_append_new(shards, json_string(path)) != 0) status = inspect_out_of_memory();
+  if (iree_status_is_ok(status) && json_array_append_new(shards, mlxcel_json_string_any(path)) != 0) status = inspect_out_of_memory();
   mlxcel_safetensors_close(file);
   free(path);
   return status;
@@ -182,7 +182,7 @@ static iree_status_t inspect_fill_refused(const char* folder, iree_status_t refu
 }
 
 static iree_status_t inspect_make_report(const char* folder, json_t* report) {
-  IREE_RETURN_IF_ERROR(inspect_set(report, "folder", json_string(folder)));
+  IREE_RETURN_IF_ERROR(inspect_set(report, "folder", mlxcel_json_string_any(folder)));
   mlxcel_checkpoint_t* checkpoint = NULL;
   iree_status_t status = mlxcel_checkpoint_open(folder, &checkpoint);
   if (!iree_status_is_ok(status)) return inspect_fill_refused(folder, status, report);

@@ -22,6 +22,12 @@ void mlxcel_import_options_initialize(mlxcel_import_options_t* out_options) {
 mlxcel_error_t* mlxcel_import_gguf(const char* gguf_path, const char* out_folder, const mlxcel_import_options_t* options) {
   mlxcel_gguf_import_options_t import_options;
   mlxcel_gguf_import_options_initialize(&import_options);
+  if (options && options->size != sizeof(*options)) {
+    return mlxcel_api_error(
+        "options",
+        iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "the import options have size %zu, this library's have %zu; start from mlxcel_import_options_initialize",
+                         options->size, sizeof(*options)));
+  }
   if (options) {
     import_options.overwrite = options->overwrite;
     import_options.progress = options->progress;
@@ -56,7 +62,8 @@ static iree_status_t api_devices_fill(json_t* list) {
   for (size_t i = 0; i < sizeof(api_device_names) / sizeof(api_device_names[0]); ++i) {
     json_t* entry = NULL;
     IREE_RETURN_IF_ERROR(api_device_describe(api_device_names[i], &entry));
-    json_array_append_new(list, entry);
+    if (json_array_append_new(list, entry) != 0)
+      return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the list of devices; free some memory");
   }
   return iree_ok_status();
 }

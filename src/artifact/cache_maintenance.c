@@ -61,6 +61,25 @@ static bool entry_is_own(const char* path, const char* name) {
   return name_has_key(name, "") && lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// Sets |*context| to false at the first name that no entry of ours has.
+static iree_status_t check_entry_file(void* context, const char* path, const char* name) {
+  (void)path;
+  static const char* const names[] = {MLXCEL_MANIFEST_FILE_NAME, MLXCEL_MLIR_FILE_NAME, MLXCEL_VMFB_FILE_NAME};
+  bool known = false;
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) known = known || strcmp(name, names[i]) == 0;
+  if (!known) *(bool*)context = false;
+  return iree_ok_status();
+}
+
+// Other stores name folders by 64 digits, too: what holds anything but an entry's files isn't removed.
+static bool entry_holds_only_ours(const char* path) {
+  bool ours = true;
+  iree_status_t status = folder_visit(path, check_entry_file, &ours);
+  if (!iree_status_is_ok(status)) ours = false;
+  iree_status_ignore(status);
+  return ours;
+}
+
 // When the entry was last used: the manifest's time, else the folder's own.
 static int64_t entry_used_unix(const char* entry) {
   struct stat info;
@@ -240,7 +259,7 @@ static iree_status_t prune_entry(prune_job_t* job, const char* path, const char*
 
 static iree_status_t prune_visit_entry(void* context, const char* path, const char* name) {
   prune_job_t* job = context;
-  if (!entry_is_own(path, name) || !prune_is_old(job, entry_used_unix(path))) return iree_ok_status();
+  if (!entry_is_own(path, name) || !entry_holds_only_ours(path) || !prune_is_old(job, entry_used_unix(path))) return iree_ok_status();
   bool held = false;
   mlxcel_file_lock_t lock;
   IREE_RETURN_IF_ERROR(prune_lock(job, name, &held, &lock));
@@ -327,7 +346,22 @@ static iree_status_t prune_kind(prune_job_t* job, const char* kind, folder_visit
   return status;
 }
 
+// Every store has both folders; a folder that has neither isn't one, and stays as it is.
+static bool prune_root_is_store(const prune_job_t* job) {
+  static const char* const kinds[] = {MLXCEL_STORE_LOCKS, MLXCEL_STORE_REQUESTS};
+  bool found = false;
+  for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i) {
+    char* path = NULL;
+    iree_status_t status = mlxcel_path_join(job->root, iree_make_cstring_view(kinds[i]), &path);
+    found = found || (iree_status_is_ok(status) && mlxcel_path_is_directory(path));
+    iree_status_ignore(status);
+    free(path);
+  }
+  return found;
+}
+
 static iree_status_t prune_all(prune_job_t* job) {
+  if (!prune_root_is_store(job)) return iree_ok_status();
   char* locks = NULL;
   IREE_RETURN_IF_ERROR(mlxcel_path_join(job->root, IREE_SV(MLXCEL_STORE_LOCKS), &locks));
   iree_status_t status = mlxcel_directory_create(locks);

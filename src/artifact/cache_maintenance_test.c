@@ -186,14 +186,38 @@ static void cache_prune_removes_old_reproducers(void** state) {
   assert_int_equal(removed, 3);
 }
 
+static void cache_prune_keeps_a_folder_that_holds_anything_else(void** state) {
+  fixture_t* fixture = *state;
+  char name[65];
+  memset(name, 'a', 64);
+  name[64] = 0;
+  char* folder = NULL;
+  char* precious = NULL;
+  TEST_ASSERT_OK(mlxcel_path_join(fixture->root, iree_make_cstring_view(name), &folder));
+  TEST_ASSERT_OK(mlxcel_directory_create(folder));
+  TEST_ASSERT_OK(mlxcel_path_join(folder, IREE_SV("precious"), &precious));
+  TEST_ASSERT_OK(mlxcel_file_publish(precious, "x", 1));
+  size_t removed = 0;
+  uint64_t bytes = 0;
+  TEST_ASSERT_OK(mlxcel_artifact_cache_prune(fixture->root, 0, &removed, &bytes));
+  assert_true(mlxcel_path_exists(precious));
+  free(precious);
+  free(folder);
+}
+
 #define MAINTENANCE_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      MAINTENANCE_TEST(cache_list_describes_entries_by_last_use),     MAINTENANCE_TEST(cache_use_is_recorded),
-      MAINTENANCE_TEST(cache_verify_names_the_damaged_entry),         MAINTENANCE_TEST(cache_lists_what_it_cannot_read),
-      MAINTENANCE_TEST(cache_prune_removes_what_is_unused_for_long),  MAINTENANCE_TEST(cache_prune_of_everything_leaves_no_trace_but_strangers),
-      MAINTENANCE_TEST(cache_prune_keeps_what_somebody_is_compiling), MAINTENANCE_TEST(cache_prune_removes_old_reproducers),
+      MAINTENANCE_TEST(cache_list_describes_entries_by_last_use),
+      MAINTENANCE_TEST(cache_use_is_recorded),
+      MAINTENANCE_TEST(cache_verify_names_the_damaged_entry),
+      MAINTENANCE_TEST(cache_lists_what_it_cannot_read),
+      MAINTENANCE_TEST(cache_prune_removes_what_is_unused_for_long),
+      MAINTENANCE_TEST(cache_prune_of_everything_leaves_no_trace_but_strangers),
+      MAINTENANCE_TEST(cache_prune_keeps_what_somebody_is_compiling),
+      MAINTENANCE_TEST(cache_prune_removes_old_reproducers),
+      MAINTENANCE_TEST(cache_prune_keeps_a_folder_that_holds_anything_else),
   };
   return cmocka_run_group_tests_name("cache_maintenance", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "base/limits.h"
+#include "base/strbuf.h"
 
 // jansson recurses once a level, so depth is bounded by a scan that only needs to know strings from structure.
 static bool json_depth_is_legal(iree_string_view_t text) {
@@ -54,11 +55,24 @@ iree_status_t mlxcel_json_read_file(const char* path, uint64_t max_bytes, json_t
   return status;
 }
 
+json_t* mlxcel_json_string_any(const char* text) {
+  json_t* value = json_string(text);
+  if (value) return value;
+  mlxcel_strbuf_t escaped;
+  mlxcel_strbuf_initialize(&escaped);
+  for (const unsigned char* c = (const unsigned char*)text; *c; ++c) mlxcel_strbuf_append_format(&escaped, *c < 0x80 ? "%c" : "\\x%02x", *c);
+  iree_status_t status = mlxcel_strbuf_take_status(&escaped);
+  if (iree_status_is_ok(status)) value = json_string(escaped.data);
+  iree_status_ignore(status);
+  mlxcel_strbuf_deinitialize(&escaped);
+  return value;
+}
+
 iree_status_t mlxcel_json_write(const json_t* value, bool compact, char** out_text) {
   size_t flags = JSON_SORT_KEYS | JSON_ENCODE_ANY | (compact ? JSON_COMPACT : JSON_INDENT(2));
   char* text = json_dumps(value, flags);
   *out_text = NULL;
-  if (!text) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory while writing JSON");
+  if (!text) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory while writing JSON; free some memory");
   size_t size = strlen(text);
   *out_text = malloc(size + 2);
   if (*out_text) {
@@ -66,5 +80,5 @@ iree_status_t mlxcel_json_write(const json_t* value, bool compact, char** out_te
     memcpy(*out_text + size, "\n", 2);
   }
   free(text);
-  return *out_text ? iree_ok_status() : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory while writing JSON");
+  return *out_text ? iree_ok_status() : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory while writing JSON; free some memory");
 }

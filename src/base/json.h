@@ -10,6 +10,8 @@
 iree_status_t mlxcel_json_parse(iree_string_view_t text, const char* origin, json_t** out_value);
 // Reads and parses a file of at most |max_bytes|. NOT_FOUND if there is none.
 iree_status_t mlxcel_json_read_file(const char* path, uint64_t max_bytes, json_t** out_value);
+// A JSON string of any text: bytes that aren't UTF-8 become \xNN, as paths may hold them. NULL if out of memory.
+json_t* mlxcel_json_string_any(const char* text);
 // The text of |value| with sorted keys and an indent, ending in LF; malloc'ed.
 iree_status_t mlxcel_json_write(const json_t* value, bool compact, char** out_text);
 

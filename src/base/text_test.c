@@ -93,6 +93,17 @@ static void json_errors_hold_no_control_bytes_of_the_file(void** state) {
   for (const char* c = text; *c; ++c) assert_true(*c >= 0x20 || *c == '\n');
 }
 
+static void json_strings_of_any_bytes_are_valid(void** state) {
+  (void)state;
+  json_t* value = mlxcel_json_string_any("bad\xff \xc3\xa9");
+  assert_non_null(value);
+  assert_string_equal(json_string_value(value), "bad\\xff \\xc3\\xa9");
+  json_decref(value);
+  value = mlxcel_json_string_any("good \xc3\xa9");
+  assert_string_equal(json_string_value(value), "good \xc3\xa9");
+  json_decref(value);
+}
+
 static void strbuf_grows_formats_and_hands_over(void** state) {
   (void)state;
   mlxcel_strbuf_t buffer;
@@ -139,6 +150,7 @@ int main(void) {
       cmocka_unit_test(json_refuses_duplicate_keys_with_their_place),
       cmocka_unit_test(json_bounds_depth_but_not_brackets_in_strings),
       cmocka_unit_test(json_errors_hold_no_control_bytes_of_the_file),
+      cmocka_unit_test(json_strings_of_any_bytes_are_valid),
       cmocka_unit_test(strbuf_grows_formats_and_hands_over),
       cmocka_unit_test(strbuf_keeps_its_first_failure_and_ignores_later_appends),
       cmocka_unit_test(status_text_is_the_message_without_source_places),

@@ -78,7 +78,7 @@ iree_status_t mlxcel_gguf_folder_check(const char* target, bool overwrite) {
   char foreign[256];
   IREE_RETURN_IF_ERROR(gguf_list_folder(target, &count, foreign));
   if (count == 0) return iree_ok_status();
-  if (!overwrite) return iree_make_status(IREE_STATUS_ALREADY_EXISTS, "%s isn't empty; give the name of a new folder, or ask to overwrite it", target);
+  if (!overwrite) return iree_make_status(IREE_STATUS_ALREADY_EXISTS, "%s isn't empty; give the name of a new folder, or replace it (--force)", target);
   if (foreign[0] != 0) {
     return iree_make_status(IREE_STATUS_FAILED_PRECONDITION, "%s holds %s, which no import wrote, and isn't replaced; move it away or give another folder",
                             target, foreign);

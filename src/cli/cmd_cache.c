@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "artifact/artifact_cache.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -95,7 +96,7 @@ static json_t* make_entry(const mlxcel_artifact_listing_t* entry, bool verify) {
   char state[1024];
   format_entry_status(entry, state, sizeof(state));
   bool ok = mlxcel_cli_json_set(object, "ok", json_boolean(iree_status_is_ok(entry->status)));
-  if (ok && !iree_status_is_ok(entry->status)) ok = mlxcel_cli_json_set(object, "error", json_string(state));
+  if (ok && !iree_status_is_ok(entry->status)) ok = mlxcel_cli_json_set(object, "error", mlxcel_json_string_any(state));
   if (ok) return object;
   json_decref(object);
   return NULL;
@@ -120,7 +121,10 @@ static int list_entries(const char* root, const cache_settings_t* settings, bool
   for (size_t i = 0; i < count; ++i) bad_count += !iree_status_is_ok(entries[i].status);
   mlxcel_artifact_cache_list_free(count, entries);
   if (!settings->json) mlxcel_cli_message("%zu %s in %s\n", count, count == 1 ? "entry" : "entries", root);
-  if (bad_count) mlxcel_cli_error("damaged: %zu of %zu; they are never run, and 'mlxcel cache prune --older-than 0' removes them", bad_count, count);
+  if (bad_count)
+    mlxcel_cli_error(
+        "damaged: %zu of %zu; they are never run: the next load compiles anew and sets them aside, 'mlxcel cache prune --older-than 0' removes all entries",
+        bad_count, count);
   return ok && !bad_count ? MLXCEL_CLI_EXIT_OK : MLXCEL_CLI_EXIT_FAILURE;
 }
 

@@ -139,7 +139,7 @@ static int generate_answer(chat_t* chat, const int32_t* ids, size_t count) {
 }
 
 // One turn. A message that can't be answered is taken back, and the conversation goes on; so does it when Ctrl-C stopped the answer.
-static void answer(chat_t* chat, const char* text, size_t size) {
+static bool answer(chat_t* chat, const char* text, size_t size) {
   size_t message_count = json_array_size(chat->messages);
   int32_t* ids = NULL;
   size_t count = 0;
@@ -150,6 +150,7 @@ static void answer(chat_t* chat, const char* text, size_t size) {
   mlxcel_free(ids);
   while (exit_code && json_array_size(chat->messages) > message_count) json_array_remove(chat->messages, json_array_size(chat->messages) - 1);
   mlxcel_cli_interrupt_reset();
+  return exit_code == MLXCEL_CLI_EXIT_OK;
 }
 
 static void print_chat_help(void) {
@@ -172,21 +173,23 @@ static bool run_chat_command(chat_t* chat, const char* command) {
   return true;
 }
 
+// A person sees what failed; a script that feeds messages learns it from the exit code.
 static int converse(chat_t* chat) {
+  bool all_answered = true;
   for (;;) {
     char* line = NULL;
     size_t size = 0;
     if (chat->shows_marks) mlxcel_cli_message("> ");
     mlxcel_cli_line_result_t result = mlxcel_cli_lines_next(&chat->lines, &line, &size);
     if (result != MLXCEL_CLI_LINE && chat->shows_marks) mlxcel_cli_message("\n");
-    if (result == MLXCEL_CLI_LINE_END) return MLXCEL_CLI_EXIT_OK;
+    if (result == MLXCEL_CLI_LINE_END) return all_answered || chat->shows_marks ? MLXCEL_CLI_EXIT_OK : MLXCEL_CLI_EXIT_FAILURE;
     if (result == MLXCEL_CLI_LINE_INTERRUPTED) return MLXCEL_CLI_EXIT_INTERRUPTED;
     if (result == MLXCEL_CLI_LINE_FAILED) return MLXCEL_CLI_EXIT_FAILURE;
     if (size == 0) continue;
     if (line[0] == '/') {
       if (!run_chat_command(chat, line)) return MLXCEL_CLI_EXIT_OK;
     } else {
-      answer(chat, line, size);
+      all_answered = answer(chat, line, size) && all_answered;
     }
     if (mlxcel_cli_output_is_closed()) return MLXCEL_CLI_EXIT_OK;
   }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_settings.h"
@@ -133,6 +134,9 @@ static int check_settings(generate_settings_t* settings, const mlxcel_cli_parsed
   int exit_code = mlxcel_cli_target_check(&settings->target);
   if (!exit_code) exit_code = choose_prompt(&settings->prompt, parsed);
   if (exit_code) return exit_code;
+  // What the environment says for other calls yields to this call's flags.
+  if (mlxcel_cli_parsed_source(parsed, "chat") != MLXCEL_CLI_SOURCE_COMMAND_LINE && settings->prompt.ids) settings->prompt.chat = false;
+  if (mlxcel_cli_parsed_source(parsed, "system") != MLXCEL_CLI_SOURCE_COMMAND_LINE && !settings->prompt.chat) settings->prompt.system = NULL;
   if (settings->prompt.chat && settings->prompt.ids) {
     mlxcel_cli_error("--chat makes text by the chat template, --prompt-ids are no text; use only one of them");
     return MLXCEL_CLI_EXIT_USAGE;
@@ -256,7 +260,7 @@ static json_t* make_timings(const generate_run_t* run) {
 static json_t* make_report(const generate_run_t* run) {
   const mlxcel_result_t* result = &run->result;
   json_t* report = json_object();
-  bool ok = report && mlxcel_cli_json_set(report, "model", json_string(run->info->model_name)) &&
+  bool ok = report && mlxcel_cli_json_set(report, "model", mlxcel_json_string_any(run->info->model_name)) &&
             mlxcel_cli_json_set(report, "device", json_string(run->info->device)) && mlxcel_cli_json_set(report, "profile", json_string(run->info->profile)) &&
             mlxcel_cli_json_set(report, "prompt_ids", mlxcel_cli_json_ids(run->prompt_ids, run->prompt_count)) &&
             mlxcel_cli_json_set(report, "ids", mlxcel_cli_json_ids(result->ids, result->count)) &&

@@ -29,9 +29,13 @@ static const mlxcel_cli_group_t groups[] = {{"options", options, sizeof(options)
 #define INSPECT_REAL_DIGITS 7
 
 // A short text for any JSON value: strings without quotes, the rest as JSON; malloc'ed, NULL if memory ran out.
+// Names come from files: control bytes become '?', so that they can't steer a terminal.
 static char* make_value_text(const json_t* value) {
-  if (json_is_string(value)) return strdup(json_string_value(value));
-  return json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(INSPECT_REAL_DIGITS));
+  char* text = json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(INSPECT_REAL_DIGITS));
+  for (char* c = text; c && *c; ++c) {
+    if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+  }
+  return text;
 }
 
 static void print_value(size_t indent, const char* key, const json_t* value) {

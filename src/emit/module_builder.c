@@ -179,7 +179,7 @@ static int64_t parameter_index(mlxcel_module_builder_t* builder, iree_string_vie
 mlxcel_value_t mlxcel_parameter_bytes(mlxcel_module_builder_t* builder, iree_string_view_t key, const char* dtype, uint64_t byte_count) {
   mlxcel_value_t value = {.id = builder->next_id++, .element = MLXCEL_ELEMENT_BYTE, .rank = 1, .dims = {(int64_t)byte_count}};
   int64_t index = parameter_index(builder, key, dtype, byte_count);
-  if (index < 0) mlxcel_module_fail(builder, iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the parameter table"));
+  if (index < 0) mlxcel_module_fail(builder, iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the parameter table; free some memory"));
   mlxcel_strbuf_append_format(&builder->current, "    %%%" PRIu32 " = util.global.load immutable @w%" PRId64 " : ", value.id, index);
   append_type(&builder->current, &value);
   mlxcel_strbuf_append_cstring(&builder->current, "\n");

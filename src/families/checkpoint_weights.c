@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNUSED_NAMES_SHOWN 8  // enough to see the pattern
+#include "checkpoint/excerpt.h"
 
 iree_status_t mlxcel_weight_reader_initialize(const mlxcel_checkpoint_t* checkpoint, mlxcel_weight_reader_t* out_reader) {
   memset(out_reader, 0, sizeof(*out_reader));
   out_reader->checkpoint = checkpoint;
   out_reader->used = calloc(mlxcel_checkpoint_tensor_count(checkpoint) + 1, sizeof(*out_reader->used));
-  return out_reader->used ? iree_ok_status() : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the tensor account");
+  return out_reader->used ? iree_ok_status() : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the tensor account; free some memory");
 }
 
 void mlxcel_weight_reader_deinitialize(mlxcel_weight_reader_t* reader) {
@@ -88,20 +88,19 @@ iree_status_t mlxcel_weight_reader_finish(mlxcel_weight_reader_t* reader) {
   iree_status_t status = reader->status;
   reader->status = iree_ok_status();
   if (!iree_status_is_ok(status)) return status;
-  mlxcel_strbuf_t names;
-  mlxcel_strbuf_initialize(&names);
-  size_t unused = 0;
+  mlxcel_name_list_t unused;
+  mlxcel_name_list_initialize(&unused);
   for (size_t i = 0; i < mlxcel_checkpoint_tensor_count(reader->checkpoint); ++i) {
-    if (reader->used[i]) continue;
-    iree_string_view_t name = mlxcel_checkpoint_tensor_at(reader->checkpoint, i)->name;
-    if (unused++ < UNUSED_NAMES_SHOWN) mlxcel_strbuf_append_format(&names, "%s%.*s", unused > 1 ? ", " : "", MLXCEL_SV(name));
+    if (!reader->used[i]) mlxcel_name_list_append(&unused, mlxcel_checkpoint_tensor_at(reader->checkpoint, i)->name);
   }
-  if (unused > 0) {
+  size_t count = unused.count;
+  if (count > 0) {
     status =
         iree_make_status(IREE_STATUS_UNIMPLEMENTED,
-                         "%zu tensors of %s have no place in this family's computation: %s%s; the checkpoint is of another architecture than config.json says",
-                         unused, mlxcel_checkpoint_folder(reader->checkpoint), names.data, unused > UNUSED_NAMES_SHOWN ? ", ..." : "");
+                         "%zu tensors of %s have no place in this family's computation: %s; the checkpoint is of another architecture than config.json says: "
+                         "correct config.json (attention_bias, mlp_bias, ...) or remove them",
+                         count, mlxcel_checkpoint_folder(reader->checkpoint), mlxcel_name_list_finish(&unused));
   }
-  mlxcel_strbuf_deinitialize(&names);
+  mlxcel_name_list_deinitialize(&unused);
   return status;
 }

@@ -1,9 +1,11 @@
 #include "runtime/device.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/log.h"
 #include "iree/hal/drivers/local_sync/sync_device.h"
 #include "iree/hal/drivers/local_task/task_device.h"
 #include "iree/hal/local/executable_plugin_manager.h"
@@ -67,17 +69,43 @@ static iree_status_t create_local_device(mlxcel_device_t* device, bool is_task) 
   return status;
 }
 
+// IREE keeps its HAL types in process-wide variables that registering them sets to zero for a moment: doing it a second time breaks every call that runs
+// meanwhile. So the process has one instance, made once and kept.
+static pthread_mutex_t instance_mutex = PTHREAD_MUTEX_INITIALIZER;
+static iree_vm_instance_t* shared_instance;
+
+static iree_status_t create_shared_instance(iree_allocator_t allocator) {
+  iree_vm_instance_t* instance = NULL;
+  IREE_RETURN_IF_ERROR(iree_vm_instance_create(IREE_VM_TYPE_CAPACITY_DEFAULT, allocator, &instance));
+  iree_status_t status = iree_hal_module_register_all_types(instance);
+  if (iree_status_is_ok(status)) {
+    shared_instance = instance;
+  } else {
+    iree_vm_instance_release(instance);
+  }
+  return status;
+}
+
+static iree_status_t retain_shared_instance(iree_allocator_t allocator, iree_vm_instance_t** out_instance) {
+  pthread_mutex_lock(&instance_mutex);
+  iree_status_t status = shared_instance ? iree_ok_status() : create_shared_instance(allocator);
+  if (iree_status_is_ok(status)) {
+    iree_vm_instance_retain(shared_instance);
+    *out_instance = shared_instance;
+  }
+  pthread_mutex_unlock(&instance_mutex);
+  return status;
+}
+
 static iree_status_t initialize_device(mlxcel_device_t* device, bool is_task) {
-  IREE_RETURN_IF_ERROR(iree_vm_instance_create(IREE_VM_TYPE_CAPACITY_DEFAULT, device->allocator, &device->instance));
-  IREE_RETURN_IF_ERROR(iree_hal_module_register_all_types(device->instance));
+  IREE_RETURN_IF_ERROR(retain_shared_instance(device->allocator, &device->instance));
   IREE_RETURN_IF_ERROR(iree_async_proactor_pool_create(1, NULL, iree_async_proactor_pool_options_default(), device->allocator, &device->proactor_pool));
   IREE_RETURN_IF_ERROR(create_local_device(device, is_task));
   IREE_RETURN_IF_ERROR(iree_async_frontier_tracker_create(iree_async_frontier_tracker_options_default(), device->allocator, &device->frontier_tracker));
   return iree_hal_device_group_create_from_device(device->hal_device, device->frontier_tracker, device->allocator, &device->group);
 }
 
-// Why |name| can't be opened, or OK for the local devices.
-static iree_status_t check_device_name(iree_string_view_t name) {
+iree_status_t mlxcel_device_check_name(iree_string_view_t name) {
   if (iree_string_view_equal(name, IREE_SV("local-task")) || iree_string_view_equal(name, IREE_SV("local-sync"))) return iree_ok_status();
   if (iree_string_view_equal(name, IREE_SV("metal"))) {
     return iree_make_status(IREE_STATUS_UNAVAILABLE, "device metal exists only in macOS builds; use local-task or local-sync");
@@ -90,7 +118,7 @@ static iree_status_t check_device_name(iree_string_view_t name) {
 
 iree_status_t mlxcel_device_open(const mlxcel_device_options_t* options, mlxcel_device_t** out_device) {
   *out_device = NULL;
-  IREE_RETURN_IF_ERROR(check_device_name(options->name));
+  IREE_RETURN_IF_ERROR(mlxcel_device_check_name(options->name));
   if (options->thread_count > MLXCEL_THREADS_MAX) {
     return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%u threads are over the limit of %u; use fewer", options->thread_count, MLXCEL_THREADS_MAX);
   }
@@ -100,6 +128,8 @@ iree_status_t mlxcel_device_open(const mlxcel_device_options_t* options, mlxcel_
   memset(device, 0, sizeof(*device));
   device->allocator = allocator;
   bool is_task = iree_string_view_equal(options->name, IREE_SV("local-task"));
+  if (!is_task && options->thread_count > 1)
+    mlxcel_log(MLXCEL_LOG_WARNING, "local-sync runs on the calling thread; %u threads need local-task", options->thread_count);
   device->thread_count = !is_task ? 1 : options->thread_count ? options->thread_count : usable_processor_count();
   iree_status_t status = initialize_device(device, is_task);
   if (iree_status_is_ok(status)) {

@@ -10,11 +10,12 @@
 static iree_status_t check_row(const mlxcel_program_t* program, const mlxcel_rows_t* rows, uint32_t r) {
   if (rows->positions[r] < 0) return iree_ok_status();
   if (rows->tokens[r] < 0 || (uint32_t)rows->tokens[r] >= program->interface->vocab_size) {
-    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "row %u: token id %d is outside of the vocabulary of %u", r, rows->tokens[r],
-                            program->interface->vocab_size);
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "row %u: token id %d is outside of the vocabulary of %u; use ids of this model's tokenizer", r,
+                            rows->tokens[r], program->interface->vocab_size);
   }
   if (rows->slots[r] < 0 || (uint32_t)rows->slots[r] >= program->slot_count) {
-    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "row %u: slot %d is outside of the %u slots", r, rows->slots[r], program->slot_count);
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "row %u: slot %d is outside of the %u slots; load with more slots", r, rows->slots[r],
+                            program->slot_count);
   }
   if ((uint32_t)rows->positions[r] >= program->context) {
     return iree_make_status(IREE_STATUS_OUT_OF_RANGE, "row %u: position %d is outside of the context of %u; start with a larger -c", r, rows->positions[r],
@@ -22,7 +23,8 @@ static iree_status_t check_row(const mlxcel_program_t* program, const mlxcel_row
   }
   for (uint32_t before = 0; before < r; ++before) {
     if (rows->positions[before] >= 0 && rows->slots[before] == rows->slots[r] && rows->positions[before] >= rows->positions[r]) {
-      return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "rows %u and %u of slot %d aren't in ascending order of position", before, r, rows->slots[r]);
+      return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "rows %u and %u of slot %d aren't in ascending order of position; sort them", before, r,
+                              rows->slots[r]);
     }
   }
   return iree_ok_status();
@@ -31,7 +33,8 @@ static iree_status_t check_row(const mlxcel_program_t* program, const mlxcel_row
 static iree_status_t check_rows(const mlxcel_program_t* program, const mlxcel_rows_t* rows, const mlxcel_function_set_t* set) {
   uint32_t largest = set->count ? set->items[set->count - 1].rows : 0;
   if (rows->count == 0 || rows->count > largest) {
-    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%u rows in one call; the module was compiled for 1 to %u", rows->count, largest);
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%u rows in one call, the module was compiled for 1 to %u; cut the call into smaller ones",
+                            rows->count, largest);
   }
   for (uint32_t r = 0; r < rows->count; ++r) {
     IREE_RETURN_IF_ERROR(check_row(program, rows, r));
@@ -119,6 +122,7 @@ iree_status_t mlxcel_program_prefill(mlxcel_program_t* program, const mlxcel_row
   iree_hal_buffer_view_release(program->hidden);
   program->hidden = NULL;
   program->hidden_rows = rows->count;
+  for (uint32_t r = 0; r < rows->count; ++r) program->hidden_is_active[r] = rows->positions[r] >= 0;
   return run_rows(program, &program->prefill, rows, &program->hidden);
 }
 
@@ -135,10 +139,14 @@ static iree_status_t run_head(mlxcel_program_t* program, uint32_t row_count, con
 }
 
 iree_status_t mlxcel_program_head(mlxcel_program_t* program, uint32_t row_count, const uint32_t* row_indices, float* out_logits) {
-  if (!program->hidden) return iree_make_status(IREE_STATUS_FAILED_PRECONDITION, "logits were asked for before a prefill");
+  if (!program->hidden) return iree_make_status(IREE_STATUS_FAILED_PRECONDITION, "logits were asked for before a prefill; run one first");
   for (uint32_t r = 0; r < row_count; ++r) {
     if (row_indices[r] >= program->hidden_rows) {
-      return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "row %u was asked for, the last prefill had %u", row_indices[r], program->hidden_rows);
+      return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "row %u was asked for, the last prefill had %u; ask for one of them", row_indices[r],
+                              program->hidden_rows);
+    }
+    if (!program->hidden_is_active[row_indices[r]]) {
+      return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "row %u of the last prefill was inactive and has no logits; ask for an active one", row_indices[r]);
     }
   }
   uint32_t largest = program->head.items[program->head.count - 1].rows;

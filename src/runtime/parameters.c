@@ -12,14 +12,15 @@
 static iree_status_t find_tensor(const mlxcel_program_parameter_t* parameter, const mlxcel_checkpoint_t* checkpoint, const mlxcel_tensor_t** out_tensor) {
   *out_tensor = mlxcel_checkpoint_find(checkpoint, iree_make_cstring_view(parameter->key));
   if (!*out_tensor) {
-    return iree_make_status(IREE_STATUS_NOT_FOUND, "the module needs tensor %s, which %s lacks; the artifact was made for another checkpoint", parameter->key,
-                            mlxcel_checkpoint_folder(checkpoint));
+    return iree_make_status(IREE_STATUS_NOT_FOUND,
+                            "the module needs tensor %s, which %s lacks; the artifact was made for another checkpoint: remove it from the cache",
+                            parameter->key, mlxcel_checkpoint_folder(checkpoint));
   }
   const char* dtype = mlxcel_dtype_name((*out_tensor)->dtype);
   if (strcmp(dtype, parameter->dtype) != 0 || (*out_tensor)->byte_count != parameter->byte_count) {
     return iree_make_status(IREE_STATUS_INVALID_ARGUMENT,
                             "tensor %s is %s with %" PRIu64 " bytes, the module was compiled for %s with %" PRIu64
-                            "; the artifact was made for another checkpoint",
+                            "; the artifact was made for another checkpoint: remove it from the cache",
                             parameter->key, dtype, (*out_tensor)->byte_count, parameter->dtype, parameter->byte_count);
   }
   return iree_ok_status();

@@ -10,7 +10,7 @@
 #include "runtime/parameters.h"
 #include "runtime/rope_table.h"
 
-// IREE initializes some process-wide state without a lock of its own while modules load.
+// IREE's processor detection (iree_cpu_initialize) writes a global without a lock of its own while modules load.
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 // --- functions -----------------------------------------------------------------------------------------------------------------------------
@@ -34,7 +34,8 @@ static iree_status_t find_functions(const mlxcel_program_t* program, const char*
     mlxcel_program_function_t* item = &set->items[set->count];
     iree_status_t status =
         iree_vm_module_lookup_function_by_name(program->bytecode_module, IREE_VM_FUNCTION_LINKAGE_EXPORT, iree_make_cstring_view(name), &item->function);
-    if (!iree_status_is_ok(status)) return iree_status_annotate_f(status, "the module lacks function %s that its manifest names", name);
+    if (!iree_status_is_ok(status))
+      return iree_status_annotate_f(status, "the module lacks function %s that its manifest names; remove the artifact from the cache", name);
     IREE_RETURN_IF_ERROR(check_attribute(&item->function, name, "mlxcel.contract", fingerprint));
     IREE_RETURN_IF_ERROR(check_attribute(&item->function, name, "mlxcel.contract.version", IREE_SV(MLXCEL_CONTRACT_VERSION_TEXT)));
     item->rows = sizes->values[i];
@@ -75,6 +76,8 @@ static iree_status_t create_row_buffers(mlxcel_program_t* program) {
   for (size_t i = 0; i < 3; ++i) {
     IREE_RETURN_IF_ERROR(create_row_views(program, sets[i]));
   }
+  program->hidden_is_active = calloc(largest_size(&program->prefill) + 1, sizeof(bool));
+  if (!program->hidden_is_active) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for row flags; free some memory");
   return iree_ok_status();
 }
 
@@ -106,7 +109,7 @@ static iree_status_t create_caches(mlxcel_program_t* program) {
 static iree_status_t create_rope_tables(mlxcel_program_t* program, const mlxcel_rope_config_t* config) {
   uint32_t width = program->interface->rope_width;
   program->rope_frequencies = malloc(width * sizeof(double));
-  if (!program->rope_frequencies) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the rotary frequencies");
+  if (!program->rope_frequencies) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the rotary frequencies; free some memory");
   mlxcel_rope_frequencies(config, width, program->rope_frequencies);
   uint64_t bytes = (uint64_t)program->context * width * sizeof(float);
   IREE_RETURN_IF_ERROR(mlxcel_host_buffer_create(program->device, bytes, &program->rope_cos));
@@ -161,7 +164,7 @@ iree_status_t mlxcel_program_load(mlxcel_device_t* device, const mlxcel_artifact
   *out_program = NULL;
   IREE_RETURN_IF_ERROR(check_options(artifact, checkpoint, options));
   mlxcel_program_t* program = calloc(1, sizeof(*program));
-  if (!program) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for a program");
+  if (!program) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for a program; free some memory");
   program->device = device;
   program->interface = &artifact->interface;
   program->slot_count = options->slot_count;
@@ -200,6 +203,7 @@ void mlxcel_program_unload(mlxcel_program_t* program) {
                                      &program->v_cache, &program->rope_cos, &program->rope_sin};
   for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); ++i) mlxcel_host_buffer_destroy(buffers[i]);
   free(program->rope_frequencies);
+  free(program->hidden_is_active);
   free(program);
 }
 

@@ -29,7 +29,8 @@ struct mlxcel_program_t {
   double* rope_frequencies;        // [rope_width]
   uint32_t rope_rows;              // rows of the tables that are filled
   iree_hal_buffer_view_t* hidden;  // of the last prefill; NULL before
-  uint32_t hidden_rows;            // active rows in it
+  uint32_t hidden_rows;            // rows of it
+  bool* hidden_is_active;          // [largest prefill chunk]: the rows whose values are defined
 };
 
 #endif  // MLXCEL_RUNTIME_PROGRAM_H_

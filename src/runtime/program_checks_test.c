@@ -151,6 +151,12 @@ static void runtime_head_refuses_rows_that_the_prefill_had_not(void** state) {
   EXPECT_STATUS(mlxcel_program_prefill(run.program, &bad), IREE_STATUS_INVALID_ARGUMENT, "ascending");
   compiled_model_expect_ok(mlxcel_program_head(run.program, 1, first, again));  // a refused prefill leaves the last one's rows
   assert_memory_equal(again, logits, sizeof(again));
+  const int32_t second_inactive[] = {0, -1, 2};
+  const uint32_t second[] = {1};
+  const mlxcel_rows_t gap = {3, tokens, slots, second_inactive};
+  compiled_model_expect_ok(mlxcel_program_prefill(run.program, &gap));
+  EXPECT_STATUS(mlxcel_program_head(run.program, 1, second, logits), IREE_STATUS_INVALID_ARGUMENT, "row 1", "inactive");
+  compiled_model_expect_ok(mlxcel_program_head(run.program, 1, first, logits));
   test_run_close(&run);
 }
 

@@ -17,6 +17,10 @@ typedef struct mlxcel_device_options_t {
   uint32_t thread_count;    // workers of local-task; 0 = one for each processor this process may run on
 } mlxcel_device_options_t;
 
+// Why |name| can't be opened, or OK for the local devices: INVALID_ARGUMENT for an unknown name (the message lists the valid ones), UNAVAILABLE for one that
+// this version doesn't run. Nothing is opened.
+iree_status_t mlxcel_device_check_name(iree_string_view_t name);
+
 // INVALID_ARGUMENT for an unknown name (the message lists the valid ones), UNAVAILABLE for a known one that this build lacks or whose driver fails.
 iree_status_t mlxcel_device_open(const mlxcel_device_options_t* options, mlxcel_device_t** out_device);
 void mlxcel_device_close(mlxcel_device_t* device);

@@ -244,3 +244,12 @@ def test_inspect_shows_every_tensor_of_the_report(run: Runner) -> None:
     assert report["tensors"] and report["supported"] is True
     table = run("inspect", "-m", MODEL).stdout.decode()
     assert all(tensor["name"] in table for tensor in report["tensors"])
+
+
+@needs_model
+def test_environment_of_other_calls_yields_to_the_flags(run: Runner) -> None:
+    common = ("generate", "-m", MODEL, "-n", "1", "--temp", "0", "-q")
+    assert run(*common, "-p", "x", env={"MLXCEL_SYSTEM": "Be brief."}).returncode == 0
+    assert run(*common, "--prompt-ids", "1", env={"MLXCEL_CHAT": "1"}).returncode == 0
+    refused = run(*common, "-p", "x", "--system", "Be brief.")
+    assert refused.returncode == 2 and b"--system" in refused.stderr

@@ -203,8 +203,8 @@ iree_status_t mlxcel_llama_emit(const mlxcel_checkpoint_t* checkpoint, const mlx
   mlxcel_weight_reader_t reader;
   IREE_RETURN_IF_ERROR(mlxcel_weight_reader_initialize(checkpoint, &reader));
   model.layers = calloc(model.config->layer_count, sizeof(*model.layers));
-  iree_status_t status =
-      model.layers ? read_model(checkpoint, &reader, &model) : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the layers");
+  iree_status_t status = model.layers ? read_model(checkpoint, &reader, &model)
+                                      : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the layers; free some memory");
   if (iree_status_is_ok(status)) status = emit_module(&model, options, out_model);
   free(model.layers);
   mlxcel_weight_reader_deinitialize(&reader);
