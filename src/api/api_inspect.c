@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "families/family.h"
+#include "tokenizer/tokenizer.h"
 
 static iree_status_t inspect_out_of_memory(void) { return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the report; free some memory"); }
 
@@ -124,10 +125,19 @@ static iree_status_t inspect_try_emission(const mlxcel_checkpoint_t* checkpoint)
   return iree_ok_status();
 }
 
+// What `generate` needs of a folder: a computation, and a tokenizer for its text.
+static iree_status_t inspect_try_run(const mlxcel_checkpoint_t* checkpoint) {
+  IREE_RETURN_IF_ERROR(inspect_try_emission(checkpoint));
+  mlxcel_tokenizer_t* tokenizer = NULL;
+  IREE_RETURN_IF_ERROR(mlxcel_tokenizer_open(mlxcel_checkpoint_folder(checkpoint), iree_allocator_system(), &tokenizer));
+  mlxcel_tokenizer_close(tokenizer);
+  return iree_ok_status();
+}
+
 static iree_status_t inspect_fill(const mlxcel_checkpoint_t* checkpoint, json_t* report) {
   const mlxcel_model_config_t* config = mlxcel_checkpoint_config(checkpoint);
   IREE_RETURN_IF_ERROR(inspect_set(report, "family", mlxcel_json_string_any(config->model_type)));
-  IREE_RETURN_IF_ERROR(inspect_add_verdict(inspect_try_emission(checkpoint), report));
+  IREE_RETURN_IF_ERROR(inspect_add_verdict(inspect_try_run(checkpoint), report));
   IREE_RETURN_IF_ERROR(inspect_set(report, "config", inspect_make_config(config)));
   IREE_RETURN_IF_ERROR(inspect_add_quantization(&config->quantization, report));
   IREE_RETURN_IF_ERROR(inspect_add_shards(checkpoint, report));

@@ -186,6 +186,20 @@ static void api_inspect_says_why_a_checkpoint_does_not_run(void** state) {
   json_decref(report);
 }
 
+static void api_inspect_says_that_the_tokenizer_is_missing(void** state) {
+  const setting_t* setting = *state;
+  char* path = NULL;
+  assert_true(iree_status_is_ok(mlxcel_path_join(setting->folder, IREE_SV("tokenizer.json"), &path)));
+  assert_int_equal(remove(path), 0);
+  json_t* report = inspect(setting->folder);
+  assert_true(json_is_false(json_object_get(report, "supported")));
+  const char* reason = json_string_value(json_array_get(json_object_get(report, "reasons"), 0));
+  assert_non_null(reason);
+  assert_non_null(strstr(reason, "tokenizer.json"));
+  json_decref(report);
+  free(path);
+}
+
 static void api_inspect_of_nothing_is_an_error(void** state) {
   (void)state;
   char* text = (char*)state;
@@ -238,6 +252,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(api_unknown_family_is_unsupported, test_setup, test_teardown),
       cmocka_unit_test_setup_teardown(api_inspect_describes_a_checkpoint_that_runs, test_setup, test_teardown),
       cmocka_unit_test_setup_teardown(api_inspect_says_why_a_checkpoint_does_not_run, test_setup, test_teardown),
+      cmocka_unit_test_setup_teardown(api_inspect_says_that_the_tokenizer_is_missing, test_setup, test_teardown),
       cmocka_unit_test_setup_teardown(api_inspect_of_nothing_is_an_error, test_setup, test_teardown),
       cmocka_unit_test_setup_teardown(api_devices_lists_every_name_with_its_state, test_setup, test_teardown),
       cmocka_unit_test_setup_teardown(api_version_names_everything_that_shapes_a_result, test_setup, test_teardown),
