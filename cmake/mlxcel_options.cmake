@@ -61,13 +61,21 @@ function(mlxcel_test name)
 endfunction()
 
 # mlxcel_fuzz(NAME SOURCES a_fuzz.c DEPS target ... [DICT file]): a libFuzzer target, built only with MLXCEL_FUZZ. Without it the same
-# source is linked with a replay main and run over the committed corpus tests/fuzz/corpus/NAME as an ordinary fast test.
+# source is linked with a replay main and run over the committed corpus tests/fuzz/corpus/NAME as an ordinary fast test. Target run_NAME fuzzes for a
+# minute with the dictionary; what it finds new stays in the build folder.
 function(mlxcel_fuzz name)
   cmake_parse_arguments(F "" "DICT" "SOURCES;DEPS" ${ARGN})
   if(MLXCEL_FUZZ)
     add_executable(${name} ${F_SOURCES})
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    set(dictionary "")
+    if(F_DICT)
+      set(dictionary "-dict=${F_DICT}")
+    endif()
+    file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/found/${name}")
+    add_custom_target(run_${name} COMMAND ${name} -max_total_time=60 -print_final_stats=1 ${dictionary}
+      "${CMAKE_BINARY_DIR}/found/${name}" "${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name}" USES_TERMINAL VERBATIM)
   else()
     add_executable(${name} ${F_SOURCES} "${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.c")
     add_test(NAME ${name}_replay COMMAND ${name} "${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name}")

@@ -10,7 +10,6 @@
 static _Atomic int log_level = MLXCEL_LOG_WARNING;
 
 void mlxcel_log_set_level(mlxcel_log_level_t level) { atomic_store(&log_level, (int)level); }
-mlxcel_log_level_t mlxcel_log_get_level(void) { return (mlxcel_log_level_t)atomic_load(&log_level); }
 
 static bool log_uses_colour(void) {
   const char* no_colour = getenv("NO_COLOR");

@@ -8,7 +8,6 @@
 typedef enum mlxcel_log_level_e { MLXCEL_LOG_ERROR, MLXCEL_LOG_WARNING, MLXCEL_LOG_INFO, MLXCEL_LOG_DEBUG } mlxcel_log_level_t;
 
 void mlxcel_log_set_level(mlxcel_log_level_t level);
-mlxcel_log_level_t mlxcel_log_get_level(void);
 void mlxcel_log(mlxcel_log_level_t level, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 // Text of a status without source locations: "message" (annotations joined by "; "), into |buffer|. Does not consume the status.
