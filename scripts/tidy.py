@@ -20,8 +20,11 @@ ALLOWED = {
     "tokenizer": {"base"},
     "runtime": {"base", "contract", "checkpoint", "artifact"},
     "engine": {"base", "checkpoint", "artifact", "runtime", "tokenizer"},
-    "api": {"base", "contract", "checkpoint", "kernels", "families", "artifact", "runtime", "engine", "tokenizer"},
-    "cli": {"base", "artifact"},  # developer subcommands only (cache); everything else goes through the public header
+    "qualify": {"base", "contract", "kernels", "emit", "artifact"},
+    "oracle": {"base", "contract", "checkpoint", "kernels", "emit", "families", "artifact", "runtime", "qualify"},
+    "api": {"base", "contract", "checkpoint", "kernels", "families", "artifact", "runtime", "engine", "tokenizer", "qualify"},
+    # developer subcommands only (cache, contract, oracle, capabilities); everything else goes through the public header
+    "cli": {"base", "artifact", "contract", "oracle", "qualify"},
 }
 IREE_ALLOWED = {"runtime"}  # other iree/ headers than iree/base/api.h
 BANNED = {

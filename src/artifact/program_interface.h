@@ -7,6 +7,7 @@
 //              -> (hidden f32[C, hidden], k_cache, v_cache)
 //   decode_<B>(tokens i32[B], slots i32[B], positions i32[B], rope_cos, rope_sin, k_cache, v_cache) -> (logits f32[B, vocab], k_cache, v_cache)
 //   head_<R>(hidden f32[rows, hidden], index i32[R]) -> (logits f32[R, vocab]); index[r] is the row of hidden, -1 = inactive
+// A module of kind "operation" (micro-oracles, taps) exports one function, "operation", whose types its maker knows; model fields and sizes are 0 and empty.
 // Caches: kv_dtype [layers, slots, kv_heads, context, head_dim], row-major, slots and context dynamic; each cache argument is consumed and comes back as
 // the result that aliases it. Rope tables: P = context.
 #ifndef MLXCEL_ARTIFACT_PROGRAM_INTERFACE_H_
@@ -16,7 +17,7 @@
 
 #include "base/base.h"
 
-#define MLXCEL_PROGRAM_INTERFACE_VERSION 1
+#define MLXCEL_PROGRAM_INTERFACE_VERSION 2
 #define MLXCEL_PROGRAM_SIZES_MAX 16u  // sizes of one kind of function in a module
 
 typedef struct mlxcel_program_sizes_t {
@@ -31,9 +32,10 @@ typedef struct mlxcel_program_parameter_t {
 } mlxcel_program_parameter_t;
 
 typedef struct mlxcel_program_interface_t {
+  char kind[16];             // "decoder" or "operation"
   char module_name[32];      // "model"
   char parameter_scope[32];  // "model"
-  char kv_dtype[8];          // "F32"
+  char kv_dtype[8];          // "F32", "F16", "BF16"
   uint32_t layer_count, kv_head_count, head_dim, hidden_size, vocab_size, rope_width;
   mlxcel_program_sizes_t prefill_chunks, decode_batches, head_rows;
   size_t parameter_count;

@@ -7,24 +7,12 @@
 #include "base/sha256.h"
 #include "base/strbuf.h"
 #include "contract/contract_version.h"
-
-typedef enum mlxcel_op_class_e {
-  MLXCEL_OP_EMBEDDING,
-  MLXCEL_OP_DENSE_MATMUL,
-  MLXCEL_OP_QUANTIZED_MATMUL,
-  MLXCEL_OP_RMS_NORM,
-  MLXCEL_OP_RESIDUAL_ADD,
-  MLXCEL_OP_SILU_GATE,
-  MLXCEL_OP_ROPE,
-  MLXCEL_OP_ATTENTION,
-  MLXCEL_OP_KV_STORE,
-  MLXCEL_OP_COUNT,
-} mlxcel_op_class_t;
-const char* mlxcel_op_class_name(mlxcel_op_class_t op);
+#include "contract/operation.h"
 
 // One operation instance. Every string is a static constant or outlives the clause; NULL reads as "none". The fields are the canonical keys, in order.
 typedef struct mlxcel_clause_t {
   mlxcel_op_class_t op;
+  mlxcel_op_variant_t variant;
   const char* source_dtype;    // what the checkpoint stores: f32 | f16 | bf16 | affine-u<bits>-g<group>-<metadata dtype> | none
   const char* operand_dtype;   // dtype in which operands meet
   const char* accumulator;     // f32 | none
@@ -40,6 +28,7 @@ typedef struct mlxcel_clause_t {
   const char* source_digest;  // SHA-256 of the kernel's sources, or none
   const char* tolerance;      // exact, or a bound
   const char* derivation;     // where the tolerance comes from
+  const char* representable;  // yes, or no:<what can't be expressed>: such a clause is declared only and can't be qualified
 } mlxcel_clause_t;
 
 // Appends the clause's canonical lines.

@@ -9,12 +9,22 @@
 #include "base/limits.h"
 #include "base/strbuf.h"
 #include "contract/contract.h"
+#include "contract/profiles.h"
 #include "kernels/kernel_table.h"
 
 #define MLXCEL_VALUE_RANK_MAX 5
 #define MLXCEL_DIM_DYNAMIC (-1)
 
-typedef enum mlxcel_element_e { MLXCEL_ELEMENT_F32, MLXCEL_ELEMENT_I32, MLXCEL_ELEMENT_BYTE, MLXCEL_ELEMENT_INDEX } mlxcel_element_t;
+typedef enum mlxcel_element_e {
+  MLXCEL_ELEMENT_F32,
+  MLXCEL_ELEMENT_F16,
+  MLXCEL_ELEMENT_BF16,
+  MLXCEL_ELEMENT_I32,
+  MLXCEL_ELEMENT_BYTE,
+  MLXCEL_ELEMENT_INDEX,
+} mlxcel_element_t;
+mlxcel_element_t mlxcel_element_of(mlxcel_dtype_t dtype);        // u8 is MLXCEL_ELEMENT_BYTE
+mlxcel_dtype_t mlxcel_element_dtype(mlxcel_element_t element);  // not for MLXCEL_ELEMENT_INDEX
 
 // An SSA value. rank 0 with is_scalar: a scalar; else a tensor whose dynamic sizes are index values.
 typedef struct mlxcel_value_t {
@@ -32,8 +42,14 @@ typedef struct mlxcel_parameter_ref_t {  // a checkpoint tensor that the module 
   uint64_t byte_count;
 } mlxcel_parameter_ref_t;
 
+typedef struct mlxcel_module_tap_t {
+  char name[64];  // "layers.3.attention"
+  mlxcel_operand_t type;
+} mlxcel_module_tap_t;
+
 typedef struct mlxcel_module_builder_t {
   const char* module_name;  // also the parameter scope
+  const mlxcel_profile_t* profile;
   mlxcel_contract_t contract;
   mlxcel_strbuf_t functions, current;
   iree_status_t status;
@@ -43,6 +59,10 @@ typedef struct mlxcel_module_builder_t {
   uint32_t next_id;
   uint32_t output_count;  // results of the function being built
   mlxcel_strbuf_t results, result_types, arguments;
+  // Taps: if on, mlxcel_module_tap makes the value one more result of the function and notes its name and type.
+  bool taps;
+  size_t tap_count, tap_capacity;
+  mlxcel_module_tap_t* tap_list;
 } mlxcel_module_builder_t;
 
 void mlxcel_module_builder_initialize(const char* module_name, const char* profile, mlxcel_module_builder_t* out_builder);
@@ -79,6 +99,23 @@ void mlxcel_dispatch_add(mlxcel_dispatch_t* dispatch, mlxcel_value_t operand);
 mlxcel_value_t mlxcel_dispatch_emit(mlxcel_module_builder_t* builder, const mlxcel_dispatch_t* dispatch, mlxcel_value_t* out_tied);
 
 mlxcel_value_t mlxcel_value_f32(uint32_t rank, int64_t dim0, int64_t dim1);  // a static f32 shape, for dispatch results
+
+// A static shape of any element, for dispatch results.
+mlxcel_value_t mlxcel_value_of(mlxcel_element_t element, uint32_t rank, const int64_t* dims);
+
+// With builder->taps, makes |value| (static shape) one more result of the current function, in the order of the calls and before mlxcel_function_result's.
+// Without, nothing.
+void mlxcel_module_tap(mlxcel_module_builder_t* builder, const char* name, mlxcel_value_t value);
+
+// Appends one line of text (indented, ended by a newline) to the current function, for helpers that write operations of their own; SSA ids come from
+// mlxcel_value_new.
+void mlxcel_module_text(mlxcel_module_builder_t* builder, const char* format, ...) __attribute__((format(printf, 2, 3)));
+mlxcel_value_t mlxcel_value_new(mlxcel_module_builder_t* builder, mlxcel_element_t element, uint32_t rank, const int64_t* dims);
+// "tensor<2x?xbf16>" or "f32"; the buffer belongs to the caller.
+typedef struct mlxcel_type_text_t {
+  char text[128];
+} mlxcel_type_text_t;
+mlxcel_type_text_t mlxcel_value_type(mlxcel_value_t value);
 
 // Adds a clause to the module's contract.
 void mlxcel_module_clause(mlxcel_module_builder_t* builder, const mlxcel_clause_t* clause);

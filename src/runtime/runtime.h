@@ -9,6 +9,7 @@
 #include "artifact/artifact_cache.h"
 #include "base/base.h"
 #include "checkpoint/checkpoint.h"
+#include "contract/operation.h"
 
 typedef struct mlxcel_device_t mlxcel_device_t;
 
@@ -30,6 +31,7 @@ typedef struct mlxcel_program_options_t {
   uint32_t slot_count;                      // sequences whose KV may live side by side; >= 1
   uint32_t context;                         // positions a slot holds; >= 1, at most the model's max_position_embeddings
   iree_string_view_t expected_fingerprint;  // contract that the caller asks for; compared with the manifest's and with the one inside the vmfb
+  iree_string_view_t expected_contract;     // its text: if the fingerprints differ, the error names the field; may be empty
 } mlxcel_program_options_t;
 
 typedef struct mlxcel_program_t mlxcel_program_t;
@@ -63,5 +65,18 @@ iree_status_t mlxcel_program_prefill(mlxcel_program_t* program, const mlxcel_row
 iree_status_t mlxcel_program_head(mlxcel_program_t* program, uint32_t row_count, const uint32_t* row_indices, float* out_logits);
 // One decode step of up to the largest compiled batch: |out_logits| f32 [rows->count, vocab_size], caller's memory (inactive rows untouched).
 iree_status_t mlxcel_program_decode(mlxcel_program_t* program, const mlxcel_rows_t* rows, float* out_logits);
+
+// --- any module (interface kind "operation"): micro-oracles and taps ------------------------------------------------------------------------
+typedef struct mlxcel_module_t mlxcel_module_t;
+
+// Verifies contract and fingerprint as mlxcel_program_load does, binds parameters to |checkpoint| (NULL if the module has none) and creates the VM context.
+// |device|, |artifact| and |checkpoint| are borrowed and must outlive the module.
+iree_status_t mlxcel_module_load(mlxcel_device_t* device, const mlxcel_artifact_t* artifact, const mlxcel_checkpoint_t* checkpoint,
+                                 const mlxcel_program_options_t* options, mlxcel_module_t** out_module);
+void mlxcel_module_unload(mlxcel_module_t* module);
+// Calls the exported function "operation". Arguments are copied in (an argument that the module updates in place doesn't change here); results are allocated
+// and freed by the caller (mlxcel_host_tensor_deinitialize). |result_count| is what the caller expects: INTERNAL otherwise. On error no result is left.
+iree_status_t mlxcel_module_call(mlxcel_module_t* module, size_t argument_count, const mlxcel_host_tensor_t* arguments, size_t result_count,
+                                 mlxcel_host_tensor_t* out_results);
 
 #endif  // MLXCEL_RUNTIME_RUNTIME_H_

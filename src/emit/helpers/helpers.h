@@ -1,4 +1,5 @@
-// helpers.h: the emitter's helpers, one an operation class, each under its contract clauses (profile pinned-f32, version 1; orders: kernels/kernel_abi.h).
+// helpers.h: the emitter's helpers for models, one an operation class, each under the clauses of the module's profile: pinned-f32 (kernels/kernel_abi.h) or
+// mlx-cpu-0.32.4 (kernels/mlx_abi.h). Any other profile is an error of the builder. Activations have the dtype of x; below, f32 stands for it.
 //
 // A helper states operand and result types and its clauses; it never casts what it wasn't given and knows no model. Shapes: R rows (static), sizes of the
 // model static, slots and context dynamic. |positions| i32[R] marks inactive rows with -1.
@@ -9,9 +10,10 @@
 
 // A checkpoint tensor as raw bytes.
 typedef struct mlxcel_weight_tensor_t {
-  iree_string_view_t key;  // empty = absent
+  iree_string_view_t key;  // empty = absent, unless |value| is set
   const char* dtype;       // safetensors name
   uint64_t byte_count;
+  const mlxcel_value_t* value;  // not NULL: a value of the module instead of a parameter (micro-oracles)
 } mlxcel_weight_tensor_t;
 
 typedef enum mlxcel_weight_type_e { MLXCEL_WEIGHT_F32, MLXCEL_WEIGHT_F16, MLXCEL_WEIGHT_BF16 } mlxcel_weight_type_t;  // values: MLXCEL_FORMAT_*
@@ -57,6 +59,9 @@ typedef struct mlxcel_attention_shape_t {
   int64_t rope_half;  // pairs rotated; the other dims pass through
   int32_t layer;
   float scale;  // applied to q.k
+  // Rotary embedding, for profiles that compute the angles themselves; others get tables.
+  float rope_base, rope_scale;     // positions are multiplied by rope_scale
+  const float* rope_frequencies;   // f32[rope_half]: MLX's `freqs`; NULL = from the base
 } mlxcel_attention_shape_t;
 
 typedef struct mlxcel_kv_values_t {

@@ -1,0 +1,37 @@
+// capability.h: what this build may run: predicates computed from evidence only, closed by default (C10).
+//
+// pinned-f32 is open on a device if the built-in records of its kernels carry this build's kernel source digest, and the self-check (each kernel that the contract
+// names against its scalar reference, on the formats it names) passes in this process. Any other profile is open if every clause of the contract has a record with
+// the claim that the profile needs (production-mlx@<its reference>), made by the present compiler, kernel objects, runtime and reference, on this device and level.
+#ifndef MLXCEL_QUALIFY_CAPABILITY_H_
+#define MLXCEL_QUALIFY_CAPABILITY_H_
+
+#include "qualify/evidence.h"
+
+typedef struct mlxcel_capability_request_t {
+  iree_string_view_t contract_text;  // of the module that is to run
+  const char* device;                // "local-task"
+  const char* cpu_level;             // "v3"
+  const char* compiler_digest;       // hex: of the compiler that made the module
+  const char* evidence_folder;       // NULL = the default one
+} mlxcel_capability_request_t;
+
+// OK: may run. FAILED_PRECONDITION: closed; the message names the first clause without evidence (op, variant, dtypes), how many lack it, why (missing or stale:
+// which identity differs) and the command that makes it.
+iree_status_t mlxcel_capability_check(const mlxcel_capability_request_t* request);
+
+// Each kernel named by |contract_text| against its scalar reference, under 50 ms. INTERNAL names kernel, format, first differing element.
+iree_status_t mlxcel_self_check_run(iree_string_view_t contract_text, const char* cpu_level);
+
+// One row of `mlxcel capabilities`.
+typedef struct mlxcel_capability_t {
+  char profile[48], op[40], variant[40], source_dtype[64], operand_dtype[32], device[32], cpu_level[8];
+  char claim[96];    // earned
+  char state[16];    // "open", "stale", "closed"
+  char reason[160];  // of stale and closed
+} mlxcel_capability_t;
+// Every clause instance of every profile on the local devices. Freed by free().
+iree_status_t mlxcel_capability_list(const char* evidence_folder, const char* compiler_digest, const char* cpu_level, size_t* out_count,
+                                     mlxcel_capability_t** out_capabilities);
+
+#endif  // MLXCEL_QUALIFY_CAPABILITY_H_

@@ -1,0 +1,56 @@
+// evidence.h: records of what micro-oracles have shown: one record a clause, device and CPU level, with the identity of everything that took part. A record is
+// worth its claim only while that identity is the present one; else it is stale and earns nothing.
+//
+// Store: a folder with one JSON file a record (name: digest of the record's key fields; written whole: temporary file, rename), $MLXCEL_EVIDENCE_DIR, else
+// $XDG_DATA_HOME/mlxcel/evidence, else $HOME/.local/share/mlxcel/evidence. Records of the default profile are committed and built into the program.
+#ifndef MLXCEL_QUALIFY_EVIDENCE_H_
+#define MLXCEL_QUALIFY_EVIDENCE_H_
+
+#include "base/base.h"
+#include "base/sha256.h"
+
+#define MLXCEL_EVIDENCE_VERSION 1
+
+// Claims, weakest first (C7). production-mlx names its reference: "production-mlx@mlx-cpu-0.32.4".
+typedef enum mlxcel_claim_e { MLXCEL_CLAIM_NONE, MLXCEL_CLAIM_CLOSENESS, MLXCEL_CLAIM_CANONICAL, MLXCEL_CLAIM_PRODUCTION } mlxcel_claim_t;
+// "none", "mathematical-closeness", "canonical-decomposition", "production-mlx@<reference>"; |reference| is used by the last only.
+void mlxcel_claim_text(mlxcel_claim_t claim, const char* reference, char buffer[96]);
+
+typedef struct mlxcel_evidence_t {
+  // What was shown.
+  char profile[48], op[40], variant[40], source_dtype[64], operand_dtype[32], algorithm[64];
+  mlxcel_sha256_hex_t clause_digest;  // of the clause's canonical text
+  char source_digest[72];             // of the kernel's sources, "none" without
+  uint32_t contract_version, algorithm_version;
+  mlxcel_claim_t claim;
+  char reference[64];  // "mlx-cpu-0.32.4"; "declared-decomposition" for canonical claims
+  uint64_t output_count, case_count;
+  uint32_t repeats;
+  // On what.
+  char device[32], cpu_level[8];
+  // By what.
+  char reference_identity[96];  // SHA-256 of libmlx, or of the scalar reference's sources
+  mlxcel_sha256_hex_t object_digest, compiler_digest;
+  char runtime_identity[96];
+  int64_t created_unix;
+} mlxcel_evidence_t;
+
+typedef struct mlxcel_evidence_list_t {
+  size_t count;
+  mlxcel_evidence_t* items;
+} mlxcel_evidence_list_t;
+void mlxcel_evidence_list_deinitialize(mlxcel_evidence_list_t* list);
+
+iree_status_t mlxcel_evidence_default_folder(char** out_folder);
+// Writes |evidence|, replacing an older record of the same clause, device, level and claim.
+iree_status_t mlxcel_evidence_write(const char* folder, const mlxcel_evidence_t* evidence);
+// All records of |folder| (an absent folder is an empty one) sorted by profile, op, variant, digest, device; a damaged file is skipped with a warning.
+iree_status_t mlxcel_evidence_read(const char* folder, mlxcel_evidence_list_t* out_list);
+// The records that are part of this program.
+iree_status_t mlxcel_evidence_built_in(mlxcel_evidence_list_t* out_list);
+
+// JSON text of a list, as built in: `mlxcel oracle run --record FILE` writes it.
+iree_status_t mlxcel_evidence_list_to_text(const mlxcel_evidence_list_t* list, char** out_text);
+iree_status_t mlxcel_evidence_list_parse(iree_string_view_t text, const char* origin, mlxcel_evidence_list_t* out_list);
+
+#endif  // MLXCEL_QUALIFY_EVIDENCE_H_
