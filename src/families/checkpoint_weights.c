@@ -41,7 +41,7 @@ static mlxcel_weight_type_t weight_type(mlxcel_tensor_dtype_t dtype) {
 }
 
 static mlxcel_weight_tensor_t weight_tensor(mlxcel_weight_reader_t* reader, const mlxcel_tensor_t* tensor) {
-  mlxcel_weight_tensor_t result = {iree_string_view_empty(), "", 0};
+  mlxcel_weight_tensor_t result = {.dtype = ""};
   if (!tensor) return result;
   mark_used(reader, tensor->name);
   result.key = tensor->name;
