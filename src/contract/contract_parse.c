@@ -52,37 +52,26 @@ static iree_string_view_t key_of(iree_string_view_t line) {
 
 static bool key_is(iree_string_view_t key, const char* name) { return iree_string_view_equal(key, iree_make_cstring_view(name)); }
 
-static bool key_is_known(iree_string_view_t key) {
+// Place of a key in the order of a text with one clause; -1: unknown.
+static int key_rank(iree_string_view_t key) {
+  int head_count = (int)IREE_ARRAYSIZE(head_keys);
+  for (int i = 0; i < head_count; ++i) {
+    if (key_is(key, head_keys[i])) return i;
+  }
+  if (key_is(key, CLAUSE_KEY)) return head_count;
   for (int i = 0; i < MLXCEL_FIELD_COUNT; ++i) {
-    if (key_is(key, mlxcel_clause_field_name((mlxcel_clause_field_t)i))) return true;
+    if (key_is(key, mlxcel_clause_field_name((mlxcel_clause_field_t)i))) return head_count + 1 + i;
   }
-  for (size_t i = 0; i < IREE_ARRAYSIZE(head_keys); ++i) {
-    if (key_is(key, head_keys[i])) return true;
-  }
-  return key_is(key, CLAUSE_KEY);
+  return -1;
 }
 
 // Whether |key| comes before the next clause begins.
 static bool key_is_ahead(const reader_t* reader, const char* key) {
   iree_string_view_t line;
+  if (strcmp(key, CLAUSE_KEY) == 0) return false;
   for (size_t position = reader->position; line_at(reader->text, position, &line); position += line.size + 1) {
     if (key_is(key_of(line), key)) return true;
     if (key_is(key_of(line), CLAUSE_KEY)) return false;
-  }
-  return false;
-}
-
-// Whether |key| stands behind |expected| in the order of the text.
-static bool key_is_behind(const char* expected, iree_string_view_t key) {
-  if (key_is(key, CLAUSE_KEY)) return true;
-  for (int i = MLXCEL_FIELD_COUNT - 1; i >= 0; --i) {
-    const char* name = mlxcel_clause_field_name((mlxcel_clause_field_t)i);
-    if (strcmp(name, expected) == 0) return false;
-    if (key_is(key, name)) return true;
-  }
-  for (size_t i = IREE_ARRAYSIZE(head_keys); i > 0; --i) {
-    if (strcmp(head_keys[i - 1], expected) == 0) return false;
-    if (key_is(key, head_keys[i - 1])) return true;
   }
   return false;
 }
@@ -91,8 +80,10 @@ static bool key_is_behind(const char* expected, iree_string_view_t key) {
 static iree_status_t wrong_key(const reader_t* reader, const char* expected, iree_string_view_t actual) {
   char name[64];
   snprintf(name, sizeof(name), "%.*s", MLXCEL_SV(actual));
-  if (!key_is_known(actual)) return malformed(reader, expected, "expected here, but there is the unknown key \"%s\"", name);
-  if (!key_is_behind(expected, actual)) return malformed(reader, name, "repeated, in the place of %s", expected);
+  int rank = key_rank(actual);
+  bool is_behind = rank > key_rank(iree_make_cstring_view(expected)) || key_is(actual, CLAUSE_KEY);  // the next clause is behind everything
+  if (rank < 0) return malformed(reader, expected, "expected here, but there is the unknown key \"%s\"", name);
+  if (!is_behind) return malformed(reader, name, "repeated, in the place of %s", expected);
   if (key_is_ahead(reader, expected)) return malformed(reader, expected, "out of order: %s comes before it", name);
   return malformed(reader, expected, "missing: %s comes in its place", name);
 }
