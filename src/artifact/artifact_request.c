@@ -99,6 +99,7 @@ static iree_status_t draft_fill(const mlxcel_artifact_request_t* request, mlxcel
   IREE_RETURN_IF_ERROR(mlxcel_artifact_text_copy(request->contract_text, &manifest->contract_text));
   IREE_RETURN_IF_ERROR(mlxcel_artifact_text_copy(request->profile, &manifest->profile));
   IREE_RETURN_IF_ERROR(mlxcel_artifact_text_copy(request->target, &manifest->target));
+  IREE_RETURN_IF_ERROR(mlxcel_manifest_check_contract(manifest));  // what couldn't be loaded isn't compiled
   IREE_RETURN_IF_ERROR(draft_copy_flags(request, manifest));
   IREE_RETURN_IF_ERROR(draft_copy_objects(request, manifest));
   IREE_RETURN_IF_ERROR(draft_copy_interface(request->interface, &manifest->interface));

@@ -104,6 +104,7 @@ size_t test_compiler_runs(const char* folder, const char* name) {
 
 static void test_interface_initialize(mlxcel_program_interface_t* out_interface) {
   memset(out_interface, 0, sizeof(*out_interface));
+  strcpy(out_interface->kind, "decoder");
   strcpy(out_interface->module_name, "model");
   strcpy(out_interface->parameter_scope, "model");
   strcpy(out_interface->kv_dtype, "F32");
