@@ -105,7 +105,11 @@ static const char function_format[] =
     ") %s {\n"
     "    %%5 = util.global.load @started : tensor<1xi32>\n"
     "    %%6 = stablehlo.add %%5, %%0 : tensor<1xi32>\n"
-    "    return %%6, %%1, %%2, %%3, %%4 : " OPERATION_TYPES
+    "    %%7 = stablehlo.reverse %%1, dims = [1] : tensor<2x3xi8>\n"
+    "    %%8 = stablehlo.reverse %%2, dims = [0] : tensor<3xbf16>\n"
+    "    %%9 = stablehlo.reverse %%3, dims = [0] : tensor<2xf16>\n"
+    "    %%10 = stablehlo.reverse %%4, dims = [0] : tensor<2x1xf32>\n"
+    "    return %%6, %%7, %%8, %%9, %%10 : " OPERATION_TYPES
     "\n"
     "  }\n";
 

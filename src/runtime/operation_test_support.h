@@ -1,6 +1,7 @@
 // operation_test_support.h: small modules in MLIR, compiled with the real compiler under a sample contract, and a host function that counts its calls.
 //
-// The operation: @operation(a: tensor<1xi32>, bytes: tensor<2x3xi8>, b: tensor<3xbf16>, h: tensor<2xf16>, f: tensor<2x1xf32>) -> (a + started, bytes, b, h, f);
+// The operation: @operation(a: tensor<1xi32>, bytes: tensor<2x3xi8>, b: tensor<3xbf16>, h: tensor<2xf16>, f: tensor<2x1xf32>) -> (a + started, and the
+// others with their last dimension backwards, f with its first);
 // |started| is what the host function made of 7 and 5 when the module was initialized. So a count of 0 shows that nothing of a module has run.
 #ifndef MLXCEL_RUNTIME_OPERATION_TEST_SUPPORT_H_
 #define MLXCEL_RUNTIME_OPERATION_TEST_SUPPORT_H_
