@@ -5,6 +5,7 @@
 
 #include "artifact/artifact_cache.h"
 #include "artifact/manifest.h"
+#include "contract/contract.h"
 
 // A fresh scratch folder; exits the test program if there can't be one. Released with test_folder_remove.
 char* test_folder_make(void);
@@ -24,7 +25,9 @@ size_t test_folder_count(const char* folder);  // entries in a folder; 0 if it i
 const char* test_compiler_make(const char* folder, const char* name, const char* body);
 size_t test_compiler_runs(const char* folder, const char* name);  // lines of the log
 
-// The canonical text of a contract of |profile| with one clause, a dense matrix product; malloc'ed. In it the line of |key| (of the clause or of the head) has
+// A clause whose values are all legal: a dense matrix product of profile pinned-f32.
+const mlxcel_clause_t* test_clause(void);
+// The canonical text of a contract of |profile| with that one clause; malloc'ed. In it the line of |key| (of the clause or of the head) has
 // |value| instead; NULL: no line does.
 char* test_contract_make(const char* profile, const char* key, const char* value);
 

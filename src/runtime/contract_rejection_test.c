@@ -10,6 +10,7 @@
 
 #include "artifact/artifact_test_support.h"
 #include "base/log.h"
+#include "contract/vocabulary.h"
 #include "runtime/device.h"
 
 typedef struct fixture_t {
@@ -80,30 +81,35 @@ static void sign_with_contract(const fixture_t* fixture, char* contract, char* p
   test_manifest_sign(fixture->entry, &changed);
 }
 
-static void runtime_every_field_of_a_clause_is_told_apart_by_name(void** state) {
-  fixture_t* fixture = *state;
-  static const char* const cases[][3] = {
-      // key, what is asked for, what the entry says
-      {"source_dtype", "f16", "bf16"},
-      {"operand_dtype", "f32", "f16"},
-      {"accumulator", "f32", "none"},
-      {"result_dtype", "f32", "f16"},
-      {"rounding", "product-sum:fma-f32+tree:f32", "product-sum:f32"},
-      {"association", "lanes(16,tree)", "sequential"},
-      {"dequantization", "exact-widen", "fma-f32"},
-      {"constants", "none", "f32-nearest"},
-      {"functions", "none", "mlxcel-exp-1"},
-      {"denormals", "keep", "flush"},
-      {"algorithm", "mlxcel_pinned_matmul", "mlxcel_mlx_matmul"},
-      {"algorithm_version", "1", "2"},
-      {"source_digest", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"},
-  };
+// --- every field ---------------------------------------------------------------------------------------------------------------------------------
+
+typedef struct field_case_t {
+  fixture_t* fixture;
+  const char *name, *asked;
+  size_t count;
+} field_case_t;
+
+// The entry says |value| where |asked| is asked for, and the error names the field and both.
+static iree_status_t expect_value_refused(void* user_data, const char* value) {
+  field_case_t* field = user_data;
+  const fixture_t* fixture = field->fixture;
   const mlxcel_program_options_t options = sample_options(fixture);
-  for (size_t i = 0; i < IREE_ARRAYSIZE(cases); ++i) {
-    char* contract = test_contract_make("pinned-f32", cases[i][0], cases[i][2]);
-    sign_with_contract(fixture, contract, fixture->manifest.profile);
-    EXPECT_MODULE_REFUSED(&options, IREE_STATUS_FAILED_PRECONDITION, cases[i][0], cases[i][1], cases[i][2], "contract_fingerprint", "remove the artifact");
-    free(contract);
+  char* contract = test_contract_make("pinned-f32", field->name, value);
+  sign_with_contract(fixture, contract, fixture->manifest.profile);
+  EXPECT_MODULE_REFUSED(&options, IREE_STATUS_FAILED_PRECONDITION, field->name, field->asked, value, "contract_fingerprint", "remove the artifact");
+  free(contract);
+  ++field->count;
+  return iree_ok_status();
+}
+
+// With every other value that the vocabulary has one step away.
+static void runtime_every_field_of_a_clause_is_told_apart_by_name(void** state) {
+  for (int i = 0; i < MLXCEL_FIELD_COUNT; ++i) {
+    mlxcel_clause_field_t field = (mlxcel_clause_field_t)i;
+    char number[16];
+    field_case_t field_case = {.fixture = *state, .name = mlxcel_clause_field_name(field), .asked = mlxcel_clause_field_get(test_clause(), field, number)};
+    TEST_ASSERT_OK(mlxcel_vocabulary_alternatives(field, iree_make_cstring_view(field_case.asked), expect_value_refused, &field_case));
+    if (field_case.count == 0) fail_msg("%s has no other value", field_case.name);
   }
 }
 
