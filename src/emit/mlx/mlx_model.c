@@ -7,7 +7,7 @@ mlxcel_value_t mlxcel_mlx_emit_widen(mlxcel_module_builder_t* builder, mlxcel_va
 
 mlxcel_value_t mlxcel_mlx_emit_embedding(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_weight_t* table,
                                          mlxcel_value_t tokens) {
-  mlxcel_operation_t operation = mlxcel_embedding_operation(table, rows->count);
+  mlxcel_operation_t operation = mlxcel_embedding_operation(table, mlxcel_weight_dtype(table->type), rows->count);
   mlxcel_emit_clause(builder, &operation);
   return mlxcel_mlx_embed(builder, table, tokens, rows->positions, rows->count, true);
 }
