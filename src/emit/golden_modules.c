@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "emit/golden_parts.h"
 #include "emit/operation_emitter.h"
 
