@@ -60,8 +60,8 @@ typedef struct mlxcel_attention_shape_t {
   int32_t layer;
   float scale;  // applied to q.k
   // Rotary embedding, for profiles that compute the angles themselves; others get tables.
-  float rope_base, rope_scale;     // positions are multiplied by rope_scale
-  const float* rope_frequencies;   // f32[rope_half]: MLX's `freqs`; NULL = from the base
+  float rope_base, rope_scale;    // positions are multiplied by rope_scale
+  const float* rope_frequencies;  // f32[rope_half]: MLX's `freqs`; NULL = from the base
 } mlxcel_attention_shape_t;
 
 typedef struct mlxcel_kv_values_t {
@@ -77,5 +77,8 @@ mlxcel_value_t mlxcel_emit_qkv_rope(mlxcel_module_builder_t* builder, const mlxc
 // Causal attention of every row over positions 0 .. its own of its slot: f32[R, heads * head_dim].
 mlxcel_value_t mlxcel_emit_attention(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape, mlxcel_value_t q,
                                      const mlxcel_kv_values_t* kv);
+
+// x as f32, for logits: exact; x itself if it is f32.
+mlxcel_value_t mlxcel_emit_widen(mlxcel_module_builder_t* builder, mlxcel_value_t x);
 
 #endif  // MLXCEL_EMIT_HELPERS_HELPERS_H_
