@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit/operation_emitter.h"
+
 #define F32 MLXCEL_DTYPE_F32
 #define F16 MLXCEL_DTYPE_F16
 #define BF16 MLXCEL_DTYPE_BF16
@@ -493,6 +495,16 @@ static bool part_is_defined(const mlxcel_profile_t* profile, mlxcel_operation_t*
   return has_clause(profile, part);
 }
 
+// A clause may be the part of compositions only: then the profile has no emitted form of the operation by itself.
+static bool is_emitted(const mlxcel_profile_t* profile, const mlxcel_operation_t* operation) {
+  mlxcel_emitted_operation_t emitted;
+  iree_status_t status = mlxcel_emit_operation_module(profile, operation, &emitted);
+  bool is_missing = iree_status_is_unimplemented(status);  // any other failure is one to be told when it runs
+  if (iree_status_is_ok(status)) mlxcel_emitted_operation_deinitialize(&emitted);
+  iree_status_free(status);
+  return !is_missing;
+}
+
 bool mlxcel_oracle_profile_defines(const mlxcel_profile_t* profile, const mlxcel_operation_t* operation, mlxcel_operation_t* out_operation) {
   *out_operation = *operation;
   mlxcel_operation_t parts[MLXCEL_ORACLE_PARTS_MAX];
@@ -501,7 +513,7 @@ bool mlxcel_oracle_profile_defines(const mlxcel_profile_t* profile, const mlxcel
     if (!part_is_defined(profile, &parts[i])) return false;
   }
   if (count == 1) *out_operation = parts[0];
-  return true;
+  return profile->is_declared_only || is_emitted(profile, out_operation);
 }
 
 uint64_t mlxcel_oracle_output_count(const mlxcel_operation_t* operation) {
