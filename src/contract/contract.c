@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char* const op_class_names[] = {"embedding", "dense-matmul", "quantized-matmul", "rms-norm", "residual-add",
-                                             "silu-gate", "rope",         "attention",        "kv-store"};
-_Static_assert(sizeof(op_class_names) / sizeof(op_class_names[0]) == MLXCEL_OP_COUNT, "every op class has a name");
-
-const char* mlxcel_op_class_name(mlxcel_op_class_t op) { return op_class_names[op]; }
 
 static void clause_line(mlxcel_strbuf_t* text, const char* key, const char* value) {
   mlxcel_strbuf_append_format(text, "%s=%s\n", key, value ? value : "none");
