@@ -20,9 +20,10 @@ void mlxcel_claim_text(mlxcel_claim_t claim, const char* reference, char buffer[
 
 typedef struct mlxcel_evidence_t {
   // What was shown.
-  char profile[48], op[40], variant[40], source_dtype[64], operand_dtype[32], algorithm[64];
+  char profile[48], op[40], variant[40], source_dtype[64], operand_dtype[32];
+  char algorithm[160];                // several kernels in order of use are joined by '+'
   mlxcel_sha256_hex_t clause_digest;  // of the clause's canonical text
-  char source_digest[72];             // of the kernel's sources, "none" without
+  char source_digest[200];            // of the kernels' sources, one an object, joined by '+'; "none" without
   uint32_t contract_version, algorithm_version;
   mlxcel_claim_t claim;
   char reference[64];  // "mlx-cpu-0.32.4"; "declared-decomposition" for canonical claims

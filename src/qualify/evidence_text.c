@@ -130,6 +130,16 @@ static iree_status_t check_digest(const mlxcel_evidence_t* evidence, const diges
   return iree_ok_status();
 }
 
+// Digests joined by '+', or "none".
+static bool source_digest_is_legal(const char* text) {
+  if (strcmp(text, "none") == 0) return true;
+  for (;; text += 65) {
+    size_t size = strcspn(text, "+");
+    if (!mlxcel_artifact_is_digest(iree_make_string_view(text, size))) return false;
+    if (text[size] == 0) return true;
+  }
+}
+
 iree_status_t mlxcel_evidence_check(const mlxcel_evidence_t* evidence) {
   for (size_t i = 0; i < COUNT_OF(text_fields); ++i) {
     IREE_RETURN_IF_ERROR(check_text(evidence, &text_fields[i]));
@@ -142,10 +152,7 @@ iree_status_t mlxcel_evidence_check(const mlxcel_evidence_t* evidence) {
     if (value < 0 || (uint64_t)value < number_fields[i].minimum) return check_error(number_fields[i].name, "is out of range");
   }
   if ((size_t)evidence->claim >= CLAIM_COUNT) return check_error("claim", "is unknown");
-  bool has_source = strcmp(evidence->source_digest, "none") != 0;
-  if (has_source && !mlxcel_artifact_is_digest(iree_make_cstring_view(evidence->source_digest))) {
-    return check_error("source_digest", "must be 64 lowercase hex digits, or none");
-  }
+  if (!source_digest_is_legal(evidence->source_digest)) return check_error("source_digest", "must be none, or 64 lowercase hex digits an object, joined by +");
   return iree_ok_status();
 }
 

@@ -68,14 +68,14 @@ iree_status_t mlxcel_identity_query(const char* device, const char* cpu_level, c
   return identity_host_digest(&out_identity->mlx_object, &out_identity->host_object);
 }
 
-static bool clause_uses_host_library(const mlxcel_clause_t* clause) { return clause->functions && strstr(clause->functions, "libm") != NULL; }
+// |algorithm| names kernels of this family.
+static bool algorithm_has(const mlxcel_clause_t* clause, const char* family) { return clause->algorithm && strstr(clause->algorithm, family) != NULL; }
 
 mlxcel_sha256_hex_t mlxcel_identity_object(const mlxcel_identity_t* identity, const mlxcel_clause_t* clause) {
   const mlxcel_sha256_hex_t none = {""};
-  const char* source = clause->source_digest ? clause->source_digest : "none";
-  if (strcmp(source, identity->pinned_source.text) == 0) return identity->pinned_object;
-  if (strcmp(source, "none") == 0) return none;
-  return clause_uses_host_library(clause) ? identity->host_object : identity->mlx_object;
+  if (algorithm_has(clause, "mlxcel_host_")) return identity->host_object;
+  if (algorithm_has(clause, "mlxcel_mlx_")) return identity->mlx_object;
+  return algorithm_has(clause, "mlxcel_pinned_") ? identity->pinned_object : none;
 }
 
 const char* mlxcel_identity_reference(const mlxcel_identity_t* identity, const char* reference) {

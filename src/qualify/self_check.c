@@ -62,7 +62,8 @@ bool mlxcel_self_check_source_parse(const char* source, int32_t* out_format, int
 
 static iree_status_t clause_error(const mlxcel_clause_t* clause, const char* problem) {
   return iree_make_status(IREE_STATUS_INTERNAL, "the self-check can't vouch for clause %s %s of %s with algorithm %s: %s; use another profile",
-                          mlxcel_op_class_name(clause->op), mlxcel_op_variant_name(clause->variant), clause->source_dtype, clause->algorithm, problem);
+                          mlxcel_op_class_name(clause->op), mlxcel_op_variant_name(clause->variant), clause->source_dtype ? clause->source_dtype : "none",
+                          clause->algorithm ? clause->algorithm : "none", problem);
 }
 
 static bool find_kernel(const char* symbol, mlxcel_kernel_id_t* out_kernel) {
@@ -76,8 +77,8 @@ static bool find_kernel(const char* symbol, mlxcel_kernel_id_t* out_kernel) {
 
 static iree_status_t case_of_clause(const mlxcel_clause_t* clause, mlxcel_self_check_case_t* out_case) {
   memset(out_case, 0, sizeof(*out_case));
-  if (!find_kernel(clause->algorithm, &out_case->kernel)) return clause_error(clause, "no pinned kernel has that name");
-  if (!mlxcel_self_check_source_parse(clause->source_dtype, &out_case->format, &out_case->bias_type)) {
+  if (!clause->algorithm || !find_kernel(clause->algorithm, &out_case->kernel)) return clause_error(clause, "no pinned kernel has that name");
+  if (!mlxcel_self_check_source_parse(clause->source_dtype ? clause->source_dtype : "none", &out_case->format, &out_case->bias_type)) {
     return clause_error(clause, "the kernels don't know this storage");
   }
   return iree_ok_status();

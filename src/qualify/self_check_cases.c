@@ -27,6 +27,8 @@
 #define ATTENTION_KV_HEADS 1
 #define ATTENTION_HEAD_DIM 21
 #define ATTENTION_CONTEXT (2 * MLXCEL_ATTENTION_BLOCK + 3)
+#define SMALL 0x1p-128f        // sums of products with it are subnormal
+#define SMALL_FACTOR 0x1p-68f  // likewise products of two such sums
 #define RESULTS_MAX 3
 #define ARENA_BYTES (512u << 10)  // the largest case, attention with two copies of two caches, needs a quarter of it
 
@@ -108,11 +110,11 @@ static uint8_t* take_typed(operands_t* operands, int32_t type, size_t count) {
   return data;
 }
 
-// [rows, width]; the last row is so small that sums of its products are subnormal.
-static float* take_rows(operands_t* operands, size_t width) {
+// [rows, width]; the last of several rows is |small|er: so that what it adds up to is subnormal.
+static float* take_rows(operands_t* operands, size_t width, float small) {
   float* values = take_floats(operands, (size_t)operands->rows * width);
   size_t last = (size_t)(operands->rows - 1) * width;
-  for (size_t i = 0; operands->rows > 1 && i < width; ++i) values[last + i] *= 0x1p-126f;
+  for (size_t i = 0; operands->rows > 1 && i < width; ++i) values[last + i] *= small;
   return values;
 }
 
@@ -189,7 +191,7 @@ static void call_embed(const operands_t* o, const mlxcel_kernel_set_t* set, cons
 static void make_rms_norm(operands_t* o) {
   take_indices(o, 0, 2);  // as the index: rows 0, none, 2
   o->width = DENSE_WIDTH;
-  o->x = take_rows(o, DENSE_WIDTH);
+  o->x = take_rows(o, DENSE_WIDTH, SMALL);
   o->weight = take_typed(o, MLXCEL_FORMAT_TYPE(o->check->format), DENSE_WIDTH);
 }
 static void call_rms_norm(const operands_t* o, const mlxcel_kernel_set_t* set, const results_t* results, size_t group, size_t groups) {
@@ -199,7 +201,7 @@ static void call_rms_norm(const operands_t* o, const mlxcel_kernel_set_t* set, c
 
 static void make_qkv_rope(operands_t* o) {
   take_indices(o, QKV_CONTEXT - 1, 0);
-  o->x = take_rows(o, (size_t)o->width);
+  o->x = take_rows(o, (size_t)o->width, SMALL);
   o->matrices[0] = take_matrix(o, QKV_HEADS * QKV_HEAD_DIM);
   o->matrices[1] = take_matrix(o, QKV_KV_HEADS * QKV_HEAD_DIM);
   o->matrices[2] = take_matrix(o, QKV_KV_HEADS * QKV_HEAD_DIM);
@@ -227,6 +229,9 @@ static void make_attention(operands_t* o) {
   o->x = take_floats(o, (size_t)o->rows * ATTENTION_HEADS * ATTENTION_HEAD_DIM);
   o->keys = take_floats(o, cells);
   o->values = take_floats(o, cells);
+  // Those of the last row's slot.
+  size_t slot = ATTENTION_KV_HEADS * ATTENTION_CONTEXT * ATTENTION_HEAD_DIM, first = LAYER * SLOTS * slot;
+  for (size_t i = 0; i < slot; ++i) o->values[first + i] *= SMALL;
 }
 static void results_attention(operands_t* o, results_t* results) { take_result(o, results, NULL, (size_t)o->rows * ATTENTION_HEADS * ATTENTION_HEAD_DIM); }
 static void call_attention(const operands_t* o, const mlxcel_kernel_set_t* set, const results_t* results, size_t group, size_t groups) {
@@ -235,9 +240,10 @@ static void call_attention(const operands_t* o, const mlxcel_kernel_set_t* set, 
 }
 
 static void make_projection(operands_t* o) {
+  float small = o->check->kernel == MLXCEL_KERNEL_GATE_UP ? SMALL_FACTOR : SMALL;
   take_indices(o, 4, 0);
-  o->x = take_rows(o, (size_t)o->width);
-  o->residual = take_rows(o, OUTPUTS);
+  o->x = take_rows(o, (size_t)o->width, small);
+  o->residual = take_rows(o, OUTPUTS, small);
   o->matrices[0] = take_matrix(o, OUTPUTS);
   o->matrices[1] = take_matrix(o, OUTPUTS);
 }
