@@ -51,7 +51,8 @@ static char parameter_kind(const parameter_t* parameter) {
   static const struct {
     const char* type;
     char kind;
-  } kinds[] = {{"const float *", 'f'}, {"const int32_t *", 'i'}, {"const uint8_t *", 'b'}, {"float *", 't'}, {"uint8_t *", 'T'}, {"int32_t ", 'n'}, {"float ", 'e'}};
+  } kinds[] = {{"const float *", 'f'}, {"const int32_t *", 'i'}, {"const uint8_t *", 'b'}, {"float *", 't'},
+               {"uint8_t *", 'T'},     {"int32_t ", 'n'},        {"float ", 'e'}};
   if (strcmp(parameter->name, "out_base") == 0) {
     if (strcmp(parameter->type, "float *") == 0) return 'o';
     if (strcmp(parameter->type, "uint8_t *") == 0) return 'B';
@@ -251,9 +252,9 @@ int main(void) {
       cmocka_unit_test(kernels_table_lists_the_declared_kernels),
       cmocka_unit_test(kernels_table_arguments_are_the_declared_ones),
       cmocka_unit_test(kernels_are_found_by_symbol),
- cmocka_unit_test(kernels_symbol_prefix_names_the_object),
- cmocka_unit_test(kernels_objects_have_names_of_their_own),
- cmocka_unit_test(kernels_source_digests_are_distinct_sha256),
+      cmocka_unit_test(kernels_symbol_prefix_names_the_object),
+      cmocka_unit_test(kernels_objects_have_names_of_their_own),
+      cmocka_unit_test(kernels_source_digests_are_distinct_sha256),
       cmocka_unit_test(kernels_objects_hold_their_symbols_and_no_other),
       cmocka_unit_test(kernels_objects_differ_by_level),
       cmocka_unit_test(kernels_unknown_level_lists_the_valid_ones),
