@@ -3,7 +3,7 @@
 
 mlxcel_value_t mlxcel_emit_embedding(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_weight_t* table, mlxcel_value_t tokens) {
   if (mlxcel_emit_uses_mlx(builder)) return mlxcel_mlx_emit_embedding(builder, rows, table, tokens);
-  mlxcel_operation_t operation = mlxcel_embedding_operation(table, rows->count);
+  mlxcel_operation_t operation = mlxcel_embedding_operation(table, MLXCEL_DTYPE_F32, rows->count);
   mlxcel_emit_clause(builder, &operation);
 
   mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_EMBED, .workgroups = mlxcel_workgroups_for(rows->count)};

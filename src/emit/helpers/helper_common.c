@@ -48,8 +48,8 @@ mlxcel_operation_t mlxcel_weight_operation(const mlxcel_weight_t* weight, mlxcel
   return operation;
 }
 
-mlxcel_operation_t mlxcel_embedding_operation(const mlxcel_weight_t* table, int64_t rows) {
-  mlxcel_operation_t operation = mlxcel_weight_operation(table, mlxcel_weight_dtype(table->type), rows);
+mlxcel_operation_t mlxcel_embedding_operation(const mlxcel_weight_t* table, mlxcel_dtype_t dtype, int64_t rows) {
+  mlxcel_operation_t operation = mlxcel_weight_operation(table, dtype, rows);
   operation.op = MLXCEL_OP_EMBEDDING;
   return operation;
 }
@@ -71,6 +71,7 @@ mlxcel_operation_t mlxcel_attention_operation(mlxcel_op_class_t op, mlxcel_op_va
   operation.rope_dims = 2 * shape->rope_half;
   operation.scale = op == MLXCEL_OP_ROPE ? shape->rope_scale : shape->scale;
   operation.rope_base = shape->rope_base;
+  operation.has_frequencies = op == MLXCEL_OP_ROPE && shape->rope_frequencies != NULL;
   return operation;
 }
 

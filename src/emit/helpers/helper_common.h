@@ -17,7 +17,7 @@ mlxcel_dtype_t mlxcel_weight_dtype(mlxcel_weight_type_t type);
 mlxcel_operation_t mlxcel_weight_operation(const mlxcel_weight_t* weight, mlxcel_dtype_t dtype, int64_t rows);
 // Operations of activations alone.
 mlxcel_operation_t mlxcel_row_operation(mlxcel_op_class_t op, mlxcel_op_variant_t variant, mlxcel_dtype_t dtype, int64_t rows, int64_t width);
-mlxcel_operation_t mlxcel_embedding_operation(const mlxcel_weight_t* table, int64_t rows);
+mlxcel_operation_t mlxcel_embedding_operation(const mlxcel_weight_t* table, mlxcel_dtype_t dtype, int64_t rows);
 mlxcel_operation_t mlxcel_rms_norm_operation(const mlxcel_weight_vector_t* weight, mlxcel_dtype_t dtype, int64_t rows, float epsilon);
 // attention, rope and kv-store over a cache; |keys| is the least that holds the rows, since no clause depends on it.
 mlxcel_operation_t mlxcel_attention_operation(mlxcel_op_class_t op, mlxcel_op_variant_t variant, mlxcel_dtype_t dtype, int64_t rows,

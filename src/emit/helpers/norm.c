@@ -19,3 +19,7 @@ mlxcel_value_t mlxcel_emit_rms_norm(mlxcel_module_builder_t* builder, int64_t ro
   dispatch.result = mlxcel_value_f32(2, rows, weight->size);
   return mlxcel_dispatch_emit(builder, &dispatch, NULL);
 }
+
+mlxcel_value_t mlxcel_emit_widen(mlxcel_module_builder_t* builder, mlxcel_value_t x) {
+  return mlxcel_emit_uses_mlx(builder) ? mlxcel_mlx_emit_widen(builder, x) : x;  // pinned-f32 has nothing but f32
+}

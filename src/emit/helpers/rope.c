@@ -2,14 +2,14 @@
 #include "emit/mlx/mlx_helpers.h"
 
 static void emit_clauses(mlxcel_module_builder_t* builder, const mlxcel_weight_t* const weights[3], int64_t rows, const mlxcel_attention_shape_t* shape) {
-  for (int i = 0; i < 3; ++i) {
-    mlxcel_operation_t projection = mlxcel_weight_operation(weights[i], MLXCEL_DTYPE_F32, rows);
-    mlxcel_emit_clause(builder, &projection);
+  mlxcel_operation_t operations[5];
+  for (int i = 0; i < 3; ++i) operations[i] = mlxcel_weight_operation(weights[i], MLXCEL_DTYPE_F32, rows);
+  operations[3] = mlxcel_attention_operation(MLXCEL_OP_ROPE, MLXCEL_VARIANT_HALF, MLXCEL_DTYPE_F32, rows, shape);
+  operations[4] = mlxcel_attention_operation(MLXCEL_OP_KV_STORE, MLXCEL_VARIANT_NONE, MLXCEL_DTYPE_F32, rows, shape);
+  for (int i = 0; i < 5; ++i) {
+    operations[i].within = MLXCEL_WITHIN_QKV_ROPE;
+    mlxcel_emit_clause(builder, &operations[i]);
   }
-  mlxcel_operation_t rope = mlxcel_attention_operation(MLXCEL_OP_ROPE, MLXCEL_VARIANT_HALF, MLXCEL_DTYPE_F32, rows, shape);
-  mlxcel_emit_clause(builder, &rope);
-  mlxcel_operation_t store = mlxcel_attention_operation(MLXCEL_OP_KV_STORE, MLXCEL_VARIANT_NONE, MLXCEL_DTYPE_F32, rows, shape);
-  mlxcel_emit_clause(builder, &store);
 }
 
 mlxcel_value_t mlxcel_emit_qkv_rope(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape,

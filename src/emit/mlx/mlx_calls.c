@@ -215,9 +215,9 @@ mlxcel_value_t mlxcel_mlx_rope(mlxcel_module_builder_t* builder, const mlxcel_ml
   mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_ROPE, .workgroups = mlxcel_workgroups_for(rope->rows)};
   ADD_BUFFERS(&dispatch, x, positions, rope->frequencies ? *rope->frequencies : positions);
   ADD_NUMBERS(builder, &dispatch, rope->rows, rope->heads, rope->head_dim, rope->rope_dims, rope->interleaved ? 1 : 0, rope->frequencies ? 1 : 0, x.element);
-  // In double, rounded once, as MLX has it.
-  double log_base = rope->frequencies ? 0 : log((double)rope->base) / (double)(rope->rope_dims / 2);
-  mlxcel_dispatch_add(&dispatch, mlxcel_constant_f32(builder, (float)log_base));
+  // Logarithm and quotient each rounded to f32, as MLX has it.
+  float log_base = rope->frequencies ? 0 : logf(rope->base) / (float)(rope->rope_dims / 2);
+  mlxcel_dispatch_add(&dispatch, mlxcel_constant_f32(builder, log_base));
   mlxcel_dispatch_add(&dispatch, mlxcel_constant_f32(builder, rope->scale));
   dispatch.result = like(&x, x.element);
   return mlxcel_dispatch_emit(builder, &dispatch, NULL);

@@ -7,7 +7,7 @@ mlxcel_value_t mlxcel_mlx_emit_widen(mlxcel_module_builder_t* builder, mlxcel_va
 
 mlxcel_value_t mlxcel_mlx_emit_embedding(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_weight_t* table,
                                          mlxcel_value_t tokens) {
-  mlxcel_operation_t operation = mlxcel_embedding_operation(table, rows->count);
+  mlxcel_operation_t operation = mlxcel_embedding_operation(table, mlxcel_weight_dtype(table->type), rows->count);
   mlxcel_emit_clause(builder, &operation);
   return mlxcel_mlx_embed(builder, table, tokens, rows->positions, rows->count, true);
 }
@@ -20,16 +20,9 @@ mlxcel_value_t mlxcel_mlx_emit_rms_norm(mlxcel_module_builder_t* builder, int64_
   return mlxcel_mlx_rms_norm(builder, &norm, x, index, mlxcel_weight_tensor_value(builder, &weight->values), mlxcel_mlx_weight_element(weight->type));
 }
 
-// One projection with its clause. A bias of a wider dtype than the product would widen MLX's result: the kernel has no such mode.
+// One projection with its clause.
 static mlxcel_value_t projection(mlxcel_module_builder_t* builder, int64_t rows, const mlxcel_weight_t* weight, mlxcel_value_t x, mlxcel_value_t positions) {
   mlxcel_operation_t operation = mlxcel_weight_operation(weight, dtype_of(&x), rows);
-  mlxcel_dtype_t result = mlxcel_dtype_promote(operation.dtype, operation.weight_dtype);
-  if (operation.has_bias && mlxcel_dtype_promote(result, operation.bias_dtype) != result) {
-    mlxcel_module_fail(
-        builder,
-        iree_make_status(IREE_STATUS_UNIMPLEMENTED, "a bias vector of %s widens a product of %s, which profile %s doesn't define; store the bias as %s",
-                         mlxcel_dtype_name(operation.bias_dtype), mlxcel_dtype_name(result), builder->profile->name, mlxcel_dtype_name(result)));
-  }
   mlxcel_emit_clause(builder, &operation);
   return mlxcel_mlx_matmul(builder, rows, weight, x, positions);
 }

@@ -62,7 +62,8 @@ static mlxcel_value_t emit_rope(mlxcel_module_builder_t* builder, const mlxcel_o
                                   .rope_dims = operation->rope_dims,
                                   .interleaved = operation->variant == MLXCEL_VARIANT_INTERLEAVED,
                                   .base = operation->rope_base,
-                                  .scale = operation->scale};
+                                  .scale = operation->scale,
+                                  .frequencies = operation->has_frequencies ? &operands[2] : NULL};
   mlxcel_emit_clause(builder, operation);
   return mlxcel_mlx_rope(builder, &rope, operands[0], operands[1]);
 }
