@@ -34,20 +34,27 @@ __attribute__((format(printf, 2, 3))) static void say(char reason[160], const ch
 // A check returns true if the record has the present identity, else says what differs.
 typedef bool (*gate_check_t)(const gate_t* gate, const mlxcel_evidence_t* record, char reason[160]);
 
+// Reads "<major>.<minor>.<patch>" and gives it as one number that grows with the version; false: there is no such text.
+static bool read_version(const char* text, uint64_t* out_version) {
+  *out_version = 0;
+  for (int i = 0; i < 3; ++i) {
+    if (*text < '0' || *text > '9') return false;
+    char* end = NULL;
+    unsigned long part = strtoul(text, &end, 10);
+    if (part > 0xffff || (i < 2 && *end != '.')) return false;
+    *out_version = *out_version << 16 | part;
+    text = end + 1;
+  }
+  return true;
+}
+
 // "mlx-cuda-<version>..." before 0.32.4, whose qmm kernel overwrote its results now and then (lablup/mlxcel #923). No version: taken for an old one.
 static bool reference_lacks_qmm_fix(const char* reference) {
   static const char prefix[] = "mlx-cuda-";
-  static const unsigned long fixed[3] = {0, 32, 4};
+  static const uint64_t fixed = (uint64_t)0 << 32 | 32 << 16 | 4;
+  uint64_t version = 0;
   if (strncmp(reference, prefix, sizeof(prefix) - 1) != 0) return false;
-  const char* at = reference + sizeof(prefix) - 1;
-  for (int i = 0; i < 3; ++i) {
-    if (*at < '0' || *at > '9') return true;
-    char* end = NULL;
-    unsigned long part = strtoul(at, &end, 10);
-    if (part != fixed[i]) return part < fixed[i];
-    at = *end == '.' ? end + 1 : end;
-  }
-  return false;
+  return !read_version(reference + sizeof(prefix) - 1, &version) || version < fixed;
 }
 
 static bool check_qmm_fix(const gate_t* gate, const mlxcel_evidence_t* record, char reason[160]) {

@@ -1,6 +1,7 @@
 #include "qualify/identity.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -33,9 +34,8 @@ static iree_status_t identity_level(const char* name, mlxcel_kernel_level_t* out
 // The file that tanhf comes from: libm, or the program itself where that is linked in.
 static iree_status_t identity_host_digest(const mlxcel_sha256_hex_t* mlx_object, mlxcel_sha256_hex_t* out_digest) {
   memset(out_digest, 0, sizeof(*out_digest));
-  void* function = dlsym(RTLD_DEFAULT, "tanhf");
   Dl_info info;
-  if (!function || dladdr(function, &info) == 0 || !info.dli_fname) return iree_ok_status();
+  if (dladdr((const void*)(uintptr_t)tanhf, &info) == 0 || !info.dli_fname) return iree_ok_status();
   mlxcel_sha256_hex_t library;
   iree_status_t status = mlxcel_sha256_of_file(info.dli_fname, &library);
   if (!iree_status_is_ok(status)) {  // not to be found under that name: no evidence can be valid

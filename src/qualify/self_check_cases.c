@@ -285,24 +285,30 @@ static uint32_t float_bits(float value) {
 // A NaN is some NaN.
 static bool same_float(float left, float right) { return float_bits(left) == float_bits(right) || (isnan(left) && isnan(right)); }
 
-static iree_status_t difference(const operands_t* o, const mlxcel_kernel_set_t* set, size_t result, size_t element, float got, float expected) {
-  int32_t format = o->check->format;
+// "affine-u4-g32-f16+bias-f32" as clauses name it.
+static void storage_text(const mlxcel_self_check_case_t* check, char buffer[64]) {
   static const char* const types[] = {"f32", "f16", "bf16"};
-  const char* type = types[MLXCEL_FORMAT_TYPE(format)];
-  int32_t bits = MLXCEL_FORMAT_BITS(format);
-  char storage[64];
+  const char* type = types[MLXCEL_FORMAT_TYPE(check->format)];
+  const char* bias = check->bias_type < 0 ? "" : "+bias-";
+  const char* bias_type = check->bias_type < 0 ? "" : types[check->bias_type];
+  int32_t bits = MLXCEL_FORMAT_BITS(check->format);
   if (bits > 0) {
-    snprintf(storage, sizeof(storage), "affine-u%d-g%d-%s", (int)bits, 1 << MLXCEL_FORMAT_GROUP_LOG2(format), type);
+    snprintf(buffer, 64, "affine-u%d-g%d-%s%s%s", (int)bits, 1 << MLXCEL_FORMAT_GROUP_LOG2(check->format), type, bias, bias_type);
   } else {
-    snprintf(storage, sizeof(storage), "%s", type);
+    snprintf(buffer, 64, "%s%s%s", type, bias, bias_type);
   }
-  if (o->check->bias_type >= 0) snprintf(storage + strlen(storage), sizeof(storage) - strlen(storage), "+bias-%s", types[o->check->bias_type]);
+}
+
+static iree_status_t difference(const operands_t* o, const mlxcel_kernel_set_t* set, size_t result, size_t element, float got, float expected) {
+  char storage[64], values[96];
+  storage_text(o->check, storage);
+  // IREE's own formatting has no %a.
+  snprintf(values, sizeof(values), "0x%08" PRIx32 " (%a) in place of 0x%08" PRIx32 " (%a)", float_bits(got), (double)got, float_bits(expected),
+           (double)expected);
   return iree_make_status(IREE_STATUS_INTERNAL,
-                          "self-check: kernel %s of level %s, storage %s, %d rows: result %zu element %zu is 0x%08" PRIx32
-                          " (%a), the scalar reference has "
-                          "0x%08" PRIx32 " (%a); this build doesn't compute what its contract says: build mlxcel again, or use another CPU level",
-                          mlxcel_kernel_info(o->check->kernel)->symbol, set->name, storage, (int)o->rows, result, element, float_bits(got), (double)got,
-                          float_bits(expected), (double)expected);
+                          "self-check: kernel %s of level %s, storage %s, %d rows: result %zu element %zu is %s of the scalar reference; this build doesn't "
+                          "compute what its contract says: build mlxcel again, or use another CPU level",
+                          mlxcel_kernel_info(o->check->kernel)->symbol, set->name, storage, (int)o->rows, result, element, values);
 }
 
 // What stands in an inactive row of the first result is nobody's business.
