@@ -1,35 +1,83 @@
 #include "contract/contract.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char* const op_class_names[] = {"embedding", "dense-matmul", "quantized-matmul", "rms-norm", "residual-add",
-                                             "silu-gate", "rope",         "attention",        "kv-store"};
-_Static_assert(sizeof(op_class_names) / sizeof(op_class_names[0]) == MLXCEL_OP_COUNT, "every op class has a name");
+#define STRING_FIELD(name) \
+  { #name, offsetof(mlxcel_clause_t, name) }
+#define OTHER_FIELD(name) \
+  { #name, SIZE_MAX }
+static const struct {
+  const char* name;
+  size_t offset;  // of a string; SIZE_MAX: not a string
+} field_table[] = {
+    OTHER_FIELD(op),
+    OTHER_FIELD(variant),
+    STRING_FIELD(source_dtype),
+    STRING_FIELD(operand_dtype),
+    STRING_FIELD(accumulator),
+    STRING_FIELD(result_dtype),
+    STRING_FIELD(rounding),
+    STRING_FIELD(association),
+    STRING_FIELD(dequantization),
+    STRING_FIELD(constants),
+    STRING_FIELD(functions),
+    STRING_FIELD(denormals),
+    STRING_FIELD(algorithm),
+    OTHER_FIELD(algorithm_version),
+    STRING_FIELD(source_digest),
+    STRING_FIELD(tolerance),
+    STRING_FIELD(derivation),
+    STRING_FIELD(representable),
+};
+_Static_assert(IREE_ARRAYSIZE(field_table) == MLXCEL_FIELD_COUNT, "one row for every field");
+// A field that is added to the struct has to be added above, or this stops the build: 15 strings, op and variant in one word, the version in another.
+_Static_assert(sizeof(mlxcel_clause_t) == 17 * sizeof(char*), "every field of a clause is a canonical key");
 
-const char* mlxcel_op_class_name(mlxcel_op_class_t op) { return op_class_names[op]; }
+const char* mlxcel_clause_field_name(mlxcel_clause_field_t field) { return (uint32_t)field < MLXCEL_FIELD_COUNT ? field_table[field].name : "?"; }
 
-static void clause_line(mlxcel_strbuf_t* text, const char* key, const char* value) {
-  mlxcel_strbuf_append_format(text, "%s=%s\n", key, value ? value : "none");
+const char* mlxcel_clause_field_get(const mlxcel_clause_t* clause, mlxcel_clause_field_t field, char number[16]) {
+  if (field == MLXCEL_FIELD_OP) return mlxcel_op_class_name(clause->op);
+  if (field == MLXCEL_FIELD_VARIANT) return mlxcel_op_variant_name(clause->variant);
+  if (field == MLXCEL_FIELD_ALGORITHM_VERSION) {
+    snprintf(number, 16, "%" PRIu32, clause->algorithm_version);
+    return number;
+  }
+  const char* value;
+  memcpy(&value, (const char*)clause + field_table[field].offset, sizeof(value));
+  return value ? value : "none";
+}
+
+// Decimal digits alone: no sign, no leading zero.
+static bool number_parse(const char* text, uint32_t* out_number) {
+  *out_number = 0;
+  if (text[0] == 0 || (text[0] == '0' && text[1] != 0)) return false;
+  for (; *text; ++text) {
+    if (*text < '0' || *text > '9' || *out_number > (UINT32_MAX - 9) / 10) return false;
+    *out_number = *out_number * 10 + (uint32_t)(*text - '0');
+  }
+  return true;
+}
+
+iree_status_t mlxcel_clause_field_set(mlxcel_clause_t* clause, mlxcel_clause_field_t field, const char* value) {
+  if (field_table[field].offset != SIZE_MAX) {
+    memcpy((char*)clause + field_table[field].offset, &value, sizeof(value));
+    return iree_ok_status();
+  }
+  bool known = field == MLXCEL_FIELD_OP        ? mlxcel_op_class_parse(iree_make_cstring_view(value), &clause->op)
+               : field == MLXCEL_FIELD_VARIANT ? mlxcel_op_variant_parse(iree_make_cstring_view(value), &clause->variant)
+                                               : number_parse(value, &clause->algorithm_version);
+  if (known) return iree_ok_status();
+  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: \"%s\" isn't in its closed set", mlxcel_clause_field_name(field), value);
 }
 
 void mlxcel_clause_write(const mlxcel_clause_t* clause, mlxcel_strbuf_t* text) {
-  clause_line(text, "op", mlxcel_op_class_name(clause->op));
-  clause_line(text, "source_dtype", clause->source_dtype);
-  clause_line(text, "operand_dtype", clause->operand_dtype);
-  clause_line(text, "accumulator", clause->accumulator);
-  clause_line(text, "result_dtype", clause->result_dtype);
-  clause_line(text, "rounding", clause->rounding);
-  clause_line(text, "association", clause->association);
-  clause_line(text, "dequantization", clause->dequantization);
-  clause_line(text, "constants", clause->constants);
-  clause_line(text, "functions", clause->functions);
-  clause_line(text, "denormals", clause->denormals);
-  clause_line(text, "algorithm", clause->algorithm);
-  mlxcel_strbuf_append_format(text, "algorithm_version=%" PRIu32 "\n", clause->algorithm_version);
-  clause_line(text, "source_digest", clause->source_digest);
-  clause_line(text, "tolerance", clause->tolerance);
-  clause_line(text, "derivation", clause->derivation);
+  char number[16];
+  for (int i = 0; i < MLXCEL_FIELD_COUNT; ++i) {
+    mlxcel_clause_field_t field = (mlxcel_clause_field_t)i;
+    mlxcel_strbuf_append_format(text, "%s=%s\n", field_table[i].name, mlxcel_clause_field_get(clause, field, number));
+  }
 }
 
 void mlxcel_contract_initialize(const char* profile, mlxcel_contract_t* out_contract) {

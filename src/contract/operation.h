@@ -5,10 +5,10 @@
 //
 //   dequantize            codes u8[out, in * bits / 8], scales W[out, in / group], biases W[out, in / group]                -> W[out, in]
 //   embedding             tokens i32[rows], positions i32[rows], table (dense: W[out, in]; affine: codes, scales, biases)   -> W[rows, in]
-//   dense-matmul          x T[rows, in], w W[out, in] [, bias W[out]]                                                       -> P[rows, out]
-//   quantized-matmul      x T[rows, in], codes, scales, biases [, bias W[out]]                                              -> P[rows, out]
+//   dense-matmul          x T[rows, in], w W[out, in] [, bias B[out]]                                                       -> P[rows, out]
+//   quantized-matmul      x T[rows, in], codes, scales, biases [, bias B[out]]                                              -> P[rows, out]
 //   layer-norm            x T[rows, in], weight W[in], bias W[in]                                                           -> P[rows, in]
-//   rms-norm              x T[rows, in], weight W[in]                                                                       -> P[rows, in]
+//   rms-norm              x T[rows, in], weight W[in]                                                 -> P[rows, in] (single-rounding: T)
 //   residual-add          a T[rows, in], b T[rows, in]                                                                      -> T[rows, in]
 //   activation            x T[rows, in]                                                                                     -> T[rows, in]
 //   silu-gate             gate T[rows, in], up T[rows, in] : act(gate) * up                                                 -> T[rows, in]
@@ -18,14 +18,16 @@
 //                         [, mask T[rows, keys] if additive]; causal: row r sees keys 0 .. positions[r] = keys - rows + r; else all keys
 //                                                                                                                           -> T[rows, heads * head_dim]
 //   rope                  x T[rows, heads * head_dim], positions i32[rows]; the first rope_dims of every head are rotated; profiles whose tables come from
-//                         outside take cos f32[keys, rope_dims / 2] and sin (same) behind them                              -> T[rows, heads * head_dim]
+//                         outside take cos f32[keys, rope_dims / 2] and sin (same) behind them; others, if has_frequencies, frequencies
+//                         f32[rope_dims / 2]                                                                                -> T[rows, heads * head_dim]
 //   qkv-rope              x T[rows, in], wq W[heads * head_dim, in], wk W[kv_heads * head_dim, in], wv (same), slots, positions,
 //                         cos f32[keys, rope_dims / 2], sin, k_cache T[1, 1, kv_heads, keys, head_dim], v_cache : rotated q  -> T[rows, heads * head_dim]
 //   kv-store              k T[rows, kv_heads * head_dim], v, slots, positions, k_cache T[1, 1, kv_heads, keys, head_dim], v_cache : k_cache comes back
 //   prefix-scan           x T[rows, in]: inclusive sums along the last axis (contiguous) or the first (strided)             -> T[rows, in]
 //   cumulative-norm       x T[rows (time), in (frequency), out (channels)], weight W[out]                                   -> T[rows, in, out]
 //   convolution           x T[batch, in_h, in_w, in], w W[out, kernel_h, kernel_w, in] (conv1d: in_h = kernel_h = 1)         -> T[batch, out_h, out_w, out]
-// P = T if T = W, else f32. [bias] is there if has_bias.
+// P = T if T = W, else f32; B = |bias_dtype|. [bias] is there if has_bias. Matrices of activation-projection are gate_w or gate_codes, gate_scales,
+// gate_biases, and up_w ... ; those of qkv-rope are dense. A matmul with has_residual isn't an operation by itself: residual-add is.
 #ifndef MLXCEL_CONTRACT_OPERATION_H_
 #define MLXCEL_CONTRACT_OPERATION_H_
 
@@ -88,6 +90,11 @@ typedef enum mlxcel_op_variant_e {
 } mlxcel_op_variant_t;
 const char* mlxcel_op_variant_name(mlxcel_op_variant_t variant);
 bool mlxcel_op_variant_parse(iree_string_view_t name, mlxcel_op_variant_t* out_variant);
+// Whether operations of class |op| may have |variant|.
+bool mlxcel_op_variant_belongs(mlxcel_op_class_t op, mlxcel_op_variant_t variant);
+
+// The composition that an operation is a part of, where a profile computes that composition in one kernel: the part's clause then names that kernel.
+typedef enum mlxcel_composition_e { MLXCEL_WITHIN_NONE, MLXCEL_WITHIN_ACTIVATION_PROJECTION, MLXCEL_WITHIN_QKV_ROPE, MLXCEL_WITHIN_COUNT } mlxcel_composition_t;
 
 typedef struct mlxcel_operation_t {
   mlxcel_op_class_t op;
@@ -96,6 +103,8 @@ typedef struct mlxcel_operation_t {
   uint32_t bits, group_size;                       // bits 0 = dense
   bool has_bias;                                   // of the layer
   bool has_residual;                               // dense- and quantized-matmul of a model: + residual after everything (pinned kernels fuse it)
+  bool has_frequencies;                            // rope: angles from a table of frequencies (MLX's `freqs`), not from the base
+  mlxcel_composition_t within;
   // Sizes; those that a class doesn't name are 0.
   int64_t rows, in_features, out_features;
   int64_t heads, kv_heads, head_dim, keys, rope_dims;
@@ -106,6 +115,10 @@ typedef struct mlxcel_operation_t {
   float rope_base;
 } mlxcel_operation_t;
 
+// Beyond these, 32-bit index arithmetic in kernels isn't safe.
+#define MLXCEL_OPERATION_SIZE_MAX (INT64_C(1) << 24)
+#define MLXCEL_OPERAND_ELEMENTS_MAX ((uint64_t)INT32_MAX)
+
 #define MLXCEL_OPERANDS_MAX 12
 #define MLXCEL_OPERAND_RANK_MAX 5
 
@@ -115,7 +128,7 @@ typedef struct mlxcel_operand_t {
   uint32_t rank;
   int64_t dims[MLXCEL_OPERAND_RANK_MAX];
 } mlxcel_operand_t;
-uint64_t mlxcel_operand_element_count(const mlxcel_operand_t* operand);
+uint64_t mlxcel_operand_element_count(const mlxcel_operand_t* operand);  // UINT64_MAX if it doesn't fit
 
 // A tensor in this process's memory, row-major, dense.
 typedef struct mlxcel_host_tensor_t {
@@ -128,6 +141,7 @@ iree_status_t mlxcel_host_tensor_allocate(const mlxcel_operand_t* type, mlxcel_h
 void mlxcel_host_tensor_deinitialize(mlxcel_host_tensor_t* tensor);
 
 // Element conversions between stored dtypes (f32, f16, bf16) and f32: widening is exact, rounding to nearest even; subnormals kept whatever MXCSR says.
+// A stored NaN is 0x7FC0 in bf16 and sign | 0x7D00 in f16, as MLX stores it.
 float mlxcel_dtype_widen(mlxcel_dtype_t dtype, const void* data, uint64_t index);
 void mlxcel_dtype_store(mlxcel_dtype_t dtype, void* data, uint64_t index, float value);
 

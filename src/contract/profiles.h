@@ -13,27 +13,30 @@
 
 typedef struct mlxcel_profile_t {
   const char* name;
-  const char* reference;  // what `production-mlx` means for it: "mlx-cpu-0.32.4", ... ; NULL = no production reference of its own (compared with mlx-cpu-0.32.4)
+  const char*
+      reference;  // what `production-mlx` means for it: "mlx-cpu-0.32.4", ... ; NULL = no production reference of its own (compared with mlx-cpu-0.32.4)
   bool is_declared_only;  // nothing is emitted for it
   bool rope_tables;       // rotary tables come from outside (cos and sin operands)
 } mlxcel_profile_t;
 const mlxcel_profile_t* mlxcel_profile_find(iree_string_view_t name);
 const mlxcel_profile_t* mlxcel_profile_at(size_t index);  // NULL behind the last
 
-// A clause with the storage of the strings that were put together for it.
+// A clause with the storage of the texts that were put together for it.
+#define MLXCEL_CLAUSE_TEXT_BYTES_MAX 1536  // the longest clause of the table has about 700 bytes
 typedef struct mlxcel_clause_storage_t {
   mlxcel_clause_t clause;
-  char source_dtype[64], operand_dtype[32], accumulator[32], result_dtype[32], rounding[320], algorithm[64];
+  char text[MLXCEL_CLAUSE_TEXT_BYTES_MAX];
 } mlxcel_clause_storage_t;
 
-// The clause of |operation| (an op class with a clause of its own, i.e. not a composition) under |profile|; source_digest is NULL. The storage must not be
-// moved afterwards (the clause points into it). UNIMPLEMENTED: the profile doesn't define this operation, variant or dtype; the message says which it does.
+// The clause of |operation| (an op class with a clause of its own, i.e. not a composition) under |profile|; source_digest is NULL. Sizes are looked at only
+// where they decide which kernel a backend takes (mlx-cuda). The storage must not be moved afterwards (the clause points into it). UNIMPLEMENTED: the profile
+// doesn't define this operation, variant or dtype; the message says which it does.
 iree_status_t mlxcel_profile_clause(const mlxcel_profile_t* profile, const mlxcel_operation_t* operation, mlxcel_clause_storage_t* out_storage);
 
 // Every clause that the table holds, instance by instance (dtype, source dtype, variant), for `contract show`, mutations and tests: calls |visit| with each;
-// stops at the first failure.
-iree_status_t mlxcel_profile_visit(const mlxcel_profile_t* profile, iree_status_t (*visit)(void* user_data, const mlxcel_operation_t* operation,
-                                                                                           const mlxcel_clause_t* clause),
-                                   void* user_data);
+// stops at the first failure. Operations have no sizes but those that chose the clause; a bias of the layer has the weights' dtype. The clause is valid during
+// the call.
+typedef iree_status_t (*mlxcel_profile_visitor_t)(void* user_data, const mlxcel_operation_t* operation, const mlxcel_clause_t* clause);
+iree_status_t mlxcel_profile_visit(const mlxcel_profile_t* profile, mlxcel_profile_visitor_t visit, void* user_data);
 
 #endif  // MLXCEL_CONTRACT_PROFILES_H_
