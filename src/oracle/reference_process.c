@@ -263,6 +263,8 @@ iree_status_t mlxcel_reference_process_receive(mlxcel_reference_process_t* proce
   return iree_ok_status();
 }
 
+void mlxcel_reference_process_end_input(mlxcel_reference_process_t* process) { shutdown(process->channel, SHUT_WR); }
+
 // --- failing -----------------------------------------------------------------------------------------------------------------------------
 
 static void describe_end(bool known, int state, char* text, size_t size) {

@@ -34,6 +34,9 @@ iree_status_t mlxcel_reference_process_send(mlxcel_reference_process_t* process,
 // Reads exactly |size| bytes. DEADLINE_EXCEEDED; ABORTED if the program's output ended first.
 iree_status_t mlxcel_reference_process_receive(mlxcel_reference_process_t* process, uint64_t deadline, void* data, size_t size);
 
+// Tells the program that nothing more comes.
+void mlxcel_reference_process_end_input(mlxcel_reference_process_t* process);
+
 // Ends a process whose conversation failed with |status|, and returns that status with how the program ended and the tail of its standard error. A program that
 // couldn't load its libraries makes it UNAVAILABLE.
 iree_status_t mlxcel_reference_process_fail(mlxcel_reference_process_t* process, iree_status_t status);

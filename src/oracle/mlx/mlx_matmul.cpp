@@ -5,8 +5,15 @@ namespace mlxcel {
 
 static mx::array transposed(const mx::array& w) { return mx::transpose(w, kCpu); }
 
+// MLX finds this out only while it computes.
+static void check_group_size(const mlxcel_operation_t& operation) {
+  if (operation.group_size == 32 || operation.group_size == 64 || operation.group_size == 128) return;
+  throw failure(IREE_STATUS_UNIMPLEMENTED, "MLX quantizes in groups of 32, 64 or 128, not " + std::to_string(operation.group_size));
+}
+
 mx::array dequantize(const request& request) {
   const mlxcel_operation_t& operation = request.operation();
+  check_group_size(operation);
   return mx::dequantize(request.codes("codes"), request.operand("scales"), request.operand("biases"), static_cast<int>(operation.group_size),
                         static_cast<int>(operation.bits), "affine", std::nullopt, std::nullopt, kCpu);
 }
@@ -25,6 +32,7 @@ mx::array embedding(const request& request) {
   check_tokens(request);
   const mx::array tokens = request.operand("tokens");
   if (operation.bits == 0) return mx::take(request.operand("table"), tokens, 0, kCpu);
+  check_group_size(operation);
   return mx::dequantize(mx::take(request.codes("codes"), tokens, 0, kCpu), mx::take(request.operand("scales"), tokens, 0, kCpu),
                         mx::take(request.operand("biases"), tokens, 0, kCpu), static_cast<int>(operation.group_size), static_cast<int>(operation.bits),
                         "affine", std::nullopt, std::nullopt, kCpu);
@@ -32,6 +40,7 @@ mx::array embedding(const request& request) {
 
 static mx::array quantized_product(const request& request, const mx::array& x, const std::string& prefix) {
   const mlxcel_operation_t& operation = request.operation();
+  check_group_size(operation);
   return mx::quantized_matmul(x, request.codes((prefix + "codes").c_str()), request.operand((prefix + "scales").c_str()),
                               request.operand((prefix + "biases").c_str()), true, static_cast<int>(operation.group_size), static_cast<int>(operation.bits),
                               "affine", kCpu);
