@@ -1,8 +1,9 @@
 // capability.h: what this build may run: predicates computed from evidence only, closed by default (C10).
 //
-// pinned-f32 is open on a device if the built-in records of its kernels carry this build's kernel source digest, and the self-check (each kernel that the contract
-// names against its scalar reference, on the formats it names) passes in this process. Any other profile is open if every clause of the contract has a record with
-// the claim that the profile needs (production-mlx@<its reference>), made by the present compiler, kernel objects, runtime and reference, on this device and level.
+// pinned-f32 is open on a device if the built-in records of its kernels carry this build's kernel source digest, and the self-check (each kernel that the
+// contract names against its scalar reference, on the formats it names) passes in this process. Any other profile is open if every clause of the contract has a
+// record with the claim that the profile needs (production-mlx@<its reference>), made by the present compiler, kernel objects, runtime and reference, on this
+// device and level.
 #ifndef MLXCEL_QUALIFY_CAPABILITY_H_
 #define MLXCEL_QUALIFY_CAPABILITY_H_
 
