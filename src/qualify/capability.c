@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "contract/contract_parse.h"
 #include "emit/operation_emitter.h"
+#include "kernels/kernel_objects.h"
 #include "qualify/gate.h"
 
 static const char* or_none(const char* text) { return text ? text : "none"; }
@@ -211,11 +212,13 @@ iree_status_t mlxcel_capability_list(const char* evidence_folder, const char* co
                                      mlxcel_capability_t** out_capabilities) {
   *out_count = 0;
   *out_capabilities = NULL;
-  list_sources_t sources = {.cpu_level = cpu_level, .compiler_digest = compiler_digest};
+  mlxcel_kernel_level_t level = MLXCEL_KERNEL_LEVEL_V3;
+  IREE_RETURN_IF_ERROR(mlxcel_kernel_level_select(iree_make_cstring_view(cpu_level ? cpu_level : ""), &level));
+  list_sources_t sources = {.cpu_level = mlxcel_kernel_level_name(level), .compiler_digest = compiler_digest};
   capability_list_t list = {0};
   iree_status_t status = load_evidence(true, NULL, &sources.built_in);
   if (iree_status_is_ok(status)) status = load_evidence(false, evidence_folder, &sources.store);
-  if (iree_status_is_ok(status)) status = list_self_check(cpu_level, sources.failure);
+  if (iree_status_is_ok(status)) status = list_self_check(sources.cpu_level, sources.failure);
   if (iree_status_is_ok(status)) status = list_fill(&sources, &list);
   mlxcel_evidence_list_deinitialize(&sources.built_in);
   mlxcel_evidence_list_deinitialize(&sources.store);
