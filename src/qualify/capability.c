@@ -110,8 +110,9 @@ typedef struct capability_list_t {
   const mlxcel_profile_t* profile;
   const mlxcel_identity_t* identity;
   const mlxcel_evidence_list_t* evidence;
-  const char* failure;          // of the self-check, "" without; closes everything that it speaks for
-  mlxcel_contract_t* contract;  // not NULL: only collects the clauses
+  const char* failure;         // of the self-check, "" without; closes everything that it speaks for
+  mlxcel_contract_t contract;  // the profile's clauses so far: operations that share one make one row
+  bool only_collects;          // the clauses, no rows
 } capability_list_t;
 
 static iree_status_t list_reserve(capability_list_t* list) {
@@ -148,7 +149,9 @@ static iree_status_t visit_clause(void* user_data, const mlxcel_operation_t* ope
     IREE_RETURN_IF_ERROR(mlxcel_emit_clause_of(list->profile, operation, &emitted));
     clause = &emitted.clause;
   }
-  if (list->contract) return mlxcel_contract_add(list->contract, clause);
+  size_t count = list->contract.clause_count;
+  IREE_RETURN_IF_ERROR(mlxcel_contract_add(&list->contract, clause));
+  if (list->only_collects || list->contract.clause_count == count) return iree_ok_status();
   mlxcel_gate_verdict_t verdict;
   IREE_RETURN_IF_ERROR(mlxcel_gate_judge(list->profile, clause, list->identity, list->evidence, &verdict));
   IREE_RETURN_IF_ERROR(list_reserve(list));
@@ -159,14 +162,13 @@ static iree_status_t visit_clause(void* user_data, const mlxcel_operation_t* ope
 // Runs the self-check over every clause of the default profile; what it finds becomes |failure|.
 static iree_status_t list_self_check(const char* cpu_level, char failure[160]) {
   failure[0] = 0;
-  mlxcel_contract_t contract;
-  mlxcel_contract_initialize(MLXCEL_PROFILE_PINNED_F32, &contract);
-  capability_list_t collector = {.profile = mlxcel_profile_find(IREE_SV(MLXCEL_PROFILE_PINNED_F32)), .contract = &contract};
+  capability_list_t collector = {.profile = mlxcel_profile_find(IREE_SV(MLXCEL_PROFILE_PINNED_F32)), .only_collects = true};
+  mlxcel_contract_initialize(MLXCEL_PROFILE_PINNED_F32, &collector.contract);
   char* text = NULL;
   mlxcel_sha256_hex_t fingerprint;
   iree_status_t status = mlxcel_profile_visit(collector.profile, visit_clause, &collector);
-  if (iree_status_is_ok(status)) status = mlxcel_contract_finish(&contract, &text, &fingerprint);
-  mlxcel_contract_deinitialize(&contract);
+  if (iree_status_is_ok(status)) status = mlxcel_contract_finish(&collector.contract, &text, &fingerprint);
+  mlxcel_contract_deinitialize(&collector.contract);
   IREE_RETURN_IF_ERROR(status);
   status = mlxcel_self_check_run(iree_make_cstring_view(text), cpu_level);
   free(text);
@@ -195,7 +197,10 @@ static iree_status_t list_profiles_on(const list_sources_t* sources, const char*
     list->profile = profile;
     list->evidence = pinned ? &sources->built_in : &sources->store;
     list->failure = pinned ? sources->failure : NULL;
-    IREE_RETURN_IF_ERROR(mlxcel_profile_visit(profile, visit_clause, list));
+    mlxcel_contract_initialize(profile->name, &list->contract);
+    iree_status_t status = mlxcel_profile_visit(profile, visit_clause, list);
+    mlxcel_contract_deinitialize(&list->contract);
+    IREE_RETURN_IF_ERROR(status);
   }
   return iree_ok_status();
 }
