@@ -13,7 +13,7 @@
 #define MLXCEL_ORACLE_REFERENCE_PROTOCOL_H_
 
 #include "base/strbuf.h"
-#include "oracle/reference.h"
+#include "oracle/mlx_reference.h"
 
 #define MLXCEL_REFERENCE_MAGIC 0x46524d58u  // "XMRF"
 #define MLXCEL_REFERENCE_PROTOCOL_VERSION 1u

@@ -1,5 +1,5 @@
 // The MLX reference: what it computes, and what happens when its program is wrong, dies, hangs or lies. Parts that need MLX are skipped without it.
-#include "oracle/reference.h"
+#include "oracle/mlx_reference.h"
 
 #include <dirent.h>
 #include <math.h>
