@@ -1,10 +1,4 @@
-<<<<<<< HEAD
-// The MLX reference: what it computes, and what happens when its program is wrong, dies, hangs or lies. Parts that need MLX are skipped without it.
-#include "oracle/mlx_reference.h"
-
-=======
 // The MLX reference: what it computes, and what its program does with malformed bytes. Skipped without MLX.
->>>>>>> h-reference
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
