@@ -42,7 +42,7 @@ static bool inspect_is_quantized(const mlxcel_checkpoint_t* checkpoint, iree_str
 }
 
 static json_t* inspect_make_tensor(const mlxcel_tensor_t* tensor) {
-  return json_pack("{s:s%, s:s, s:o, s:I, s:i}", "name", tensor->name.data, tensor->name.size, "dtype", mlxcel_dtype_name(tensor->dtype), "shape",
+  return json_pack("{s:s%, s:s, s:o, s:I, s:i}", "name", tensor->name.data, tensor->name.size, "dtype", mlxcel_tensor_dtype_name(tensor->dtype), "shape",
                    inspect_make_shape(tensor), "bytes", (json_int_t)tensor->byte_count, "shard", (int)tensor->shard);
 }
 

@@ -49,9 +49,9 @@ static iree_status_t module_check_shape(const char* folder, const mlxcel_tensor_
 }
 
 static iree_status_t module_check_float(const char* folder, const mlxcel_tensor_t* tensor) {
-  if (mlxcel_dtype_is_float(tensor->dtype)) return iree_ok_status();
+  if (mlxcel_tensor_dtype_is_float(tensor->dtype)) return iree_ok_status();
   return iree_make_status(IREE_STATUS_UNIMPLEMENTED, "%s: tensor %s is %s; expected F32, F16 or BF16: convert it", folder, mlxcel_excerpt(tensor->name).text,
-                          mlxcel_dtype_name(tensor->dtype));
+                          mlxcel_tensor_dtype_name(tensor->dtype));
 }
 
 //===- quantized ----------------------------------------------------------------------------------------------------------------------------===//
@@ -83,7 +83,7 @@ static iree_status_t module_check_pair(const module_t* module, const mlxcel_matr
   IREE_RETURN_IF_ERROR(module_check_float(module->folder, matrix->biases));
   if (matrix->scales->dtype == matrix->biases->dtype) return iree_ok_status();
   return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: tensors %s.scales (%s) and %s.biases (%s) differ in dtype: convert one of them", module->folder,
-                          module->who.text, mlxcel_dtype_name(matrix->scales->dtype), module->who.text, mlxcel_dtype_name(matrix->biases->dtype));
+                          module->who.text, mlxcel_tensor_dtype_name(matrix->scales->dtype), module->who.text, mlxcel_tensor_dtype_name(matrix->biases->dtype));
 }
 
 static iree_status_t module_resolve_quantized(const module_t* module, mlxcel_matrix_t* matrix) {
@@ -91,9 +91,9 @@ static iree_status_t module_resolve_quantized(const module_t* module, mlxcel_mat
   const mlxcel_quantization_table_t* table = &mlxcel_checkpoint_config(module->checkpoint)->quantization;
   const mlxcel_quantization_t value = mlxcel_quantization_table_lookup(table, module->path);
   IREE_RETURN_IF_ERROR(module_check_table(module, &value));
-  if (matrix->weight->dtype != MLXCEL_DTYPE_U32) {
+  if (matrix->weight->dtype != MLXCEL_TENSOR_DTYPE_U32) {
     return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: tensor %s.weight is %s; expected U32 as %s.scales exists: " FETCH, module->folder,
-                            module->who.text, mlxcel_dtype_name(matrix->weight->dtype), module->who.text);
+                            module->who.text, mlxcel_tensor_dtype_name(matrix->weight->dtype), module->who.text);
   }
   char reason[128];
   snprintf(reason, sizeof(reason), "%" PRIu64 " columns of %u bits in groups of %u, as config.json's quantization %s", module->in_features, value.bits,
@@ -113,7 +113,7 @@ static iree_status_t module_resolve_quantized(const module_t* module, mlxcel_mat
 static iree_status_t module_resolve_dense(const module_t* module, const mlxcel_matrix_t* matrix) {
   const mlxcel_quantization_table_t* table = &mlxcel_checkpoint_config(module->checkpoint)->quantization;
   const mlxcel_quantization_override_t* override = mlxcel_quantization_table_find(table, module->path);
-  if ((override && override->value.bits > 0) || matrix->weight->dtype == MLXCEL_DTYPE_U32) {
+  if ((override && override->value.bits > 0) || matrix->weight->dtype == MLXCEL_TENSOR_DTYPE_U32) {
     return iree_make_status(IREE_STATUS_NOT_FOUND, "%s: tensors %s.scales and %s.biases are missing, but %s says that the module is quantized; " FETCH,
                             module->folder, module->who.text, module->who.text, override ? "config.json's quantization" : "the dtype U32 of its weight");
   }

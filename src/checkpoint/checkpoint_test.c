@@ -293,7 +293,7 @@ static void checkpoint_checks_dense_matrices_and_vectors(void** state) {
   model_t model = open_model("", tensors, IREE_ARRAYSIZE(tensors));
   mlxcel_matrix_t matrix;
   expect_ok(mlxcel_checkpoint_matrix(model.checkpoint, IREE_SV("f"), 8, 256, &matrix));
-  assert_int_equal(matrix.weight->dtype, MLXCEL_DTYPE_F32);
+  assert_int_equal(matrix.weight->dtype, MLXCEL_TENSOR_DTYPE_F32);
   assert_int_equal(matrix.quantization.bits, 0);
   expect_ok(mlxcel_checkpoint_matrix(model.checkpoint, IREE_SV("h"), 8, 256, &matrix));
   expect_ok(mlxcel_checkpoint_matrix(model.checkpoint, IREE_SV("b"), 8, 256, &matrix));

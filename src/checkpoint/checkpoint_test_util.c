@@ -6,7 +6,7 @@
 
 #include "base/fs.h"
 #include "base/strbuf.h"
-#include "checkpoint/dtype.h"
+#include "checkpoint/tensor_dtype.h"
 
 // The status as text, malloc'ed; consumes it.
 static char* status_text(iree_status_t status) {
@@ -82,9 +82,9 @@ uint8_t* test_safetensors_build(const char* header, size_t body_size, size_t* ou
 }
 
 static size_t test_tensor_bytes(const test_tensor_t* tensor) {
-  mlxcel_dtype_t dtype;
-  assert_true(mlxcel_dtype_parse(iree_make_cstring_view(tensor->dtype), &dtype));
-  return (size_t)tensor->rows * (tensor->columns ? tensor->columns : 1) * mlxcel_dtype_byte_count(dtype);
+  mlxcel_tensor_dtype_t dtype;
+  assert_true(mlxcel_tensor_dtype_parse(iree_make_cstring_view(tensor->dtype), &dtype));
+  return (size_t)tensor->rows * (tensor->columns ? tensor->columns : 1) * mlxcel_tensor_dtype_byte_count(dtype);
 }
 
 void test_tensors_write(const char* folder, const char* name, const test_tensor_t* tensors, size_t count) {

@@ -6,10 +6,10 @@
 #define MLXCEL_CHECKPOINT_GGUF_MODEL_H_
 
 #include "base/json.h"
-#include "checkpoint/dtype.h"
 #include "checkpoint/gguf_import.h"
 #include "checkpoint/gguf_reader.h"
 #include "checkpoint/model_config.h"
+#include "checkpoint/tensor_dtype.h"
 
 // --- hyperparameters (gguf_llama.c) ------------------------------------------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ typedef enum mlxcel_gguf_part_e {
 // One tensor of model.safetensors, seen as |row_count| rows of |row_bytes|.
 typedef struct mlxcel_gguf_output_t {
   char name[96];  // "model.layers.1023.post_attention_layernorm.weight" is the longest kind
-  mlxcel_dtype_t dtype;
+  mlxcel_tensor_dtype_t dtype;
   uint32_t rank;  // 1 or 2
   uint64_t shape[2];
   uint64_t row_count, row_bytes;

@@ -101,7 +101,7 @@ static iree_status_t gguf_check_shape(const gguf_planner_t* planner, const gguf_
 
 // Appends an output of |rows| rows; there is room for three of each tensor.
 static mlxcel_gguf_output_t* gguf_add_output(gguf_planner_t* planner, const mlxcel_gguf_tensor_t* tensor, const char* name, const char* suffix,
-                                             mlxcel_gguf_part_t part, mlxcel_dtype_t dtype, uint64_t columns) {
+                                             mlxcel_gguf_part_t part, mlxcel_tensor_dtype_t dtype, uint64_t columns) {
   mlxcel_gguf_output_t* output = &planner->plan->outputs[planner->plan->output_count++];
   snprintf(output->name, sizeof(output->name), "%s%s", name, suffix);
   output->dtype = dtype;
@@ -109,16 +109,16 @@ static mlxcel_gguf_output_t* gguf_add_output(gguf_planner_t* planner, const mlxc
   output->shape[0] = tensor->shape[0];
   output->shape[1] = columns;
   output->row_count = tensor->shape[0];
-  output->row_bytes = columns * mlxcel_dtype_byte_count(dtype);
+  output->row_bytes = columns * mlxcel_tensor_dtype_byte_count(dtype);
   output->byte_count = output->row_count * output->row_bytes;
   output->source = tensor;
   output->part = part;
   return output;
 }
 
-static mlxcel_dtype_t gguf_dense_dtype(mlxcel_gguf_tensor_type_t type) {
-  if (type == MLXCEL_GGUF_TENSOR_F16) return MLXCEL_DTYPE_F16;
-  return type == MLXCEL_GGUF_TENSOR_BF16 ? MLXCEL_DTYPE_BF16 : MLXCEL_DTYPE_F32;
+static mlxcel_tensor_dtype_t gguf_dense_dtype(mlxcel_gguf_tensor_type_t type) {
+  if (type == MLXCEL_GGUF_TENSOR_F16) return MLXCEL_TENSOR_DTYPE_F16;
+  return type == MLXCEL_GGUF_TENSOR_BF16 ? MLXCEL_TENSOR_DTYPE_BF16 : MLXCEL_TENSOR_DTYPE_F32;
 }
 
 static void gguf_add_matrix(gguf_planner_t* planner, const mlxcel_gguf_tensor_t* tensor, const char* path, uint64_t rope_head_dim) {
@@ -128,9 +128,9 @@ static void gguf_add_matrix(gguf_planner_t* planner, const mlxcel_gguf_tensor_t*
     gguf_add_output(planner, tensor, path, ".weight", MLXCEL_GGUF_PART_DENSE, gguf_dense_dtype(tensor->type), columns)->rope_head_dim = rope_head_dim;
     return;
   }
-  gguf_add_output(planner, tensor, path, ".weight", MLXCEL_GGUF_PART_CODES, MLXCEL_DTYPE_U32, columns * bits / 32)->rope_head_dim = rope_head_dim;
-  gguf_add_output(planner, tensor, path, ".scales", MLXCEL_GGUF_PART_SCALES, MLXCEL_DTYPE_F16, columns / GGUF_GROUP)->rope_head_dim = rope_head_dim;
-  gguf_add_output(planner, tensor, path, ".biases", MLXCEL_GGUF_PART_BIASES, MLXCEL_DTYPE_F16, columns / GGUF_GROUP)->rope_head_dim = rope_head_dim;
+  gguf_add_output(planner, tensor, path, ".weight", MLXCEL_GGUF_PART_CODES, MLXCEL_TENSOR_DTYPE_U32, columns * bits / 32)->rope_head_dim = rope_head_dim;
+  gguf_add_output(planner, tensor, path, ".scales", MLXCEL_GGUF_PART_SCALES, MLXCEL_TENSOR_DTYPE_F16, columns / GGUF_GROUP)->rope_head_dim = rope_head_dim;
+  gguf_add_output(planner, tensor, path, ".biases", MLXCEL_GGUF_PART_BIASES, MLXCEL_TENSOR_DTYPE_F16, columns / GGUF_GROUP)->rope_head_dim = rope_head_dim;
   if (planner->plan->base_bits != 4) planner->plan->base_bits = bits;  // the table's default is 4 as soon as one module has 4
 }
 
@@ -139,7 +139,7 @@ static iree_status_t gguf_add_vector(gguf_planner_t* planner, const mlxcel_gguf_
     return iree_make_status(IREE_STATUS_UNIMPLEMENTED, "%s: tensor %.*s is a vector of type %s; take a file whose norms and biases are F32, F16 or BF16",
                             mlxcel_gguf_origin(planner->file), MLXCEL_SV(tensor->name), mlxcel_gguf_tensor_type_name(tensor->type));
   }
-  gguf_add_output(planner, tensor, name, "", MLXCEL_GGUF_PART_F32, MLXCEL_DTYPE_F32, 1)->rope_head_dim = rope_head_dim;
+  gguf_add_output(planner, tensor, name, "", MLXCEL_GGUF_PART_F32, MLXCEL_TENSOR_DTYPE_F32, 1)->rope_head_dim = rope_head_dim;
   return iree_ok_status();
 }
 

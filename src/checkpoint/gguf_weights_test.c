@@ -61,7 +61,7 @@ static void gguf_import_keeps_every_number_of_a_quantized_matrix(void** state) {
 static void gguf_import_keeps_the_bytes_of_a_dense_matrix(void** state) {
   (void)state;
   static const mlxcel_gguf_tensor_type_t types[] = {MLXCEL_GGUF_TENSOR_F32, MLXCEL_GGUF_TENSOR_F16, MLXCEL_GGUF_TENSOR_BF16};
-  static const mlxcel_dtype_t dtypes[] = {MLXCEL_DTYPE_F32, MLXCEL_DTYPE_F16, MLXCEL_DTYPE_BF16};
+  static const mlxcel_tensor_dtype_t dtypes[] = {MLXCEL_TENSOR_DTYPE_F32, MLXCEL_TENSOR_DTYPE_F16, MLXCEL_TENSOR_DTYPE_BF16};
   for (size_t i = 0; i < IREE_ARRAYSIZE(types); ++i) {
     scene_t scene;
     scene_start_tiny(&scene, &(gguf_tiny_t){.matrices = types[i]});
@@ -119,7 +119,7 @@ static void gguf_import_widens_norms_to_f32(void** state) {
     expect_ok(scene_import(&scene, false));
     mlxcel_checkpoint_t* checkpoint = scene_open(&scene);
     const mlxcel_tensor_t* norm = mlxcel_checkpoint_find(checkpoint, IREE_SV("model.norm.weight"));
-    assert_int_equal(norm->dtype, MLXCEL_DTYPE_F32);
+    assert_int_equal(norm->dtype, MLXCEL_TENSOR_DTYPE_F32);
     assert_memory_equal(norm->data, is_brain ? brain_values : half_values, sizeof(half_values));
     mlxcel_checkpoint_close(checkpoint);
     scene_end(&scene);

@@ -45,7 +45,8 @@ static void gguf_header_append(const mlxcel_gguf_plan_t* plan, mlxcel_strbuf_t* 
   mlxcel_strbuf_append_cstring(header, GGUF_HEADER_START);
   for (size_t i = 0; i < plan->output_count; ++i) {
     const mlxcel_gguf_output_t* output = &plan->outputs[i];
-    mlxcel_strbuf_append_format(header, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%" PRIu64, output->name, mlxcel_dtype_name(output->dtype), output->shape[0]);
+    mlxcel_strbuf_append_format(header, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%" PRIu64, output->name, mlxcel_tensor_dtype_name(output->dtype),
+                                output->shape[0]);
     if (output->rank == 2) mlxcel_strbuf_append_format(header, ",%" PRIu64, output->shape[1]);
     mlxcel_strbuf_append_format(header, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", offset, offset + output->byte_count);
     offset += output->byte_count;

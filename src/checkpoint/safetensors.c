@@ -52,7 +52,7 @@ static iree_status_t safetensors_locate_header(safetensors_source_t* source) {
 }
 
 static iree_status_t safetensors_parse_dtype(const safetensors_source_t* source, const char* name, const json_t* value, mlxcel_tensor_t* tensor) {
-  if (json_is_string(value) && mlxcel_dtype_parse(iree_make_string_view(json_string_value(value), json_string_length(value)), &tensor->dtype)) {
+  if (json_is_string(value) && mlxcel_tensor_dtype_parse(iree_make_string_view(json_string_value(value), json_string_length(value)), &tensor->dtype)) {
     return iree_ok_status();
   }
   return iree_make_status(IREE_STATUS_INVALID_ARGUMENT,
@@ -87,10 +87,10 @@ static iree_status_t safetensors_parse_shape(const safetensors_source_t* source,
     }
     fits = fits && mlxcel_checked_mul_u64(tensor->element_count, tensor->shape[i], &tensor->element_count);
   }
-  fits = fits && mlxcel_checked_mul_u64(tensor->element_count, mlxcel_dtype_byte_count(tensor->dtype), &tensor->byte_count);
+  fits = fits && mlxcel_checked_mul_u64(tensor->element_count, mlxcel_tensor_dtype_byte_count(tensor->dtype), &tensor->byte_count);
   if (fits) return iree_ok_status();
   return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: tensor %s: shape %s of %s is larger than 2^64 bytes; %s", source->origin, who.text,
-                          mlxcel_excerpt_json(value).text, mlxcel_dtype_name(tensor->dtype), REMEDY);
+                          mlxcel_excerpt_json(value).text, mlxcel_tensor_dtype_name(tensor->dtype), REMEDY);
 }
 
 static iree_status_t safetensors_parse_offsets(const safetensors_source_t* source, const char* name, const json_t* value, mlxcel_tensor_t* tensor) {
@@ -106,7 +106,7 @@ static iree_status_t safetensors_parse_offsets(const safetensors_source_t* sourc
   }
   if (end - begin != tensor->byte_count) {
     return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%s: tensor %s: data_offsets span %" PRIu64 " bytes, but its shape and dtype %s need %" PRIu64 "; %s",
-                            source->origin, who.text, end - begin, mlxcel_dtype_name(tensor->dtype), tensor->byte_count, REMEDY);
+                            source->origin, who.text, end - begin, mlxcel_tensor_dtype_name(tensor->dtype), tensor->byte_count, REMEDY);
   }
   if (end > source->body_size) {
     return iree_make_status(IREE_STATUS_DATA_LOSS,

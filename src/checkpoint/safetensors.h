@@ -8,11 +8,11 @@
 
 #include "base/fs.h"
 #include "base/limits.h"
-#include "checkpoint/dtype.h"
+#include "checkpoint/tensor_dtype.h"
 
 typedef struct mlxcel_tensor_t {
   iree_string_view_t name;  // owned by the file's index
-  mlxcel_dtype_t dtype;
+  mlxcel_tensor_dtype_t dtype;
   uint32_t rank;
   uint64_t shape[MLXCEL_TENSOR_RANK_MAX];  // row-major
   uint64_t element_count;

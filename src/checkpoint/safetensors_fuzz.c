@@ -21,7 +21,7 @@ static uint64_t check_tensor(const mlxcel_tensor_t* tensor, const uint8_t* data)
   require(tensor->rank <= MLXCEL_TENSOR_RANK_MAX && tensor->name.size > 0 && tensor->name.size <= MLXCEL_TENSOR_NAME_BYTES_MAX);
   for (uint32_t i = 0; i < tensor->rank; ++i) require(mlxcel_checked_mul_u64(elements, tensor->shape[i], &elements));
   require(elements == tensor->element_count);
-  require(mlxcel_checked_mul_u64(elements, mlxcel_dtype_byte_count(tensor->dtype), &elements) && elements == tensor->byte_count);
+  require(mlxcel_checked_mul_u64(elements, mlxcel_tensor_dtype_byte_count(tensor->dtype), &elements) && elements == tensor->byte_count);
   require(tensor->data == data + tensor->file_offset);
   if (tensor->byte_count > 0) sink = (uint8_t)(tensor->data[0] ^ tensor->data[tensor->byte_count - 1]);
   (void)sink;

@@ -104,7 +104,7 @@ static void safetensors_gives_names_shapes_and_bytes(void** state) {
   assert_null(mlxcel_safetensors_find(file, IREE_SV("d")));
   assert_null(mlxcel_safetensors_find(file, IREE_SV("")));
   const mlxcel_tensor_t* c = mlxcel_safetensors_find(file, IREE_SV("c"));
-  assert_int_equal(c->dtype, MLXCEL_DTYPE_BF16);
+  assert_int_equal(c->dtype, MLXCEL_TENSOR_DTYPE_BF16);
   assert_int_equal(c->rank, 2);
   assert_int_equal(c->shape[0], 2);
   assert_int_equal(c->shape[1], 3);
@@ -262,18 +262,18 @@ static void dtype_names_and_sizes_agree_with_the_format(void** state) {
     bool is_float;
   } types[] = {{"F64", 8, false}, {"F32", 4, true},  {"F16", 2, true},  {"BF16", 2, true}, {"I64", 8, false}, {"I32", 4, false}, {"I16", 2, false},
                {"I8", 1, false},  {"U64", 8, false}, {"U32", 4, false}, {"U16", 2, false}, {"U8", 1, false},  {"BOOL", 1, false}};
-  assert_int_equal(IREE_ARRAYSIZE(types), MLXCEL_DTYPE_COUNT);
+  assert_int_equal(IREE_ARRAYSIZE(types), MLXCEL_TENSOR_DTYPE_COUNT);
   for (size_t i = 0; i < IREE_ARRAYSIZE(types); ++i) {
-    mlxcel_dtype_t dtype;
-    assert_true(mlxcel_dtype_parse(iree_make_cstring_view(types[i].name), &dtype));
-    assert_string_equal(mlxcel_dtype_name(dtype), types[i].name);
-    assert_int_equal(mlxcel_dtype_byte_count(dtype), types[i].bytes);
-    assert_int_equal(mlxcel_dtype_is_float(dtype), types[i].is_float);
+    mlxcel_tensor_dtype_t dtype;
+    assert_true(mlxcel_tensor_dtype_parse(iree_make_cstring_view(types[i].name), &dtype));
+    assert_string_equal(mlxcel_tensor_dtype_name(dtype), types[i].name);
+    assert_int_equal(mlxcel_tensor_dtype_byte_count(dtype), types[i].bytes);
+    assert_int_equal(mlxcel_tensor_dtype_is_float(dtype), types[i].is_float);
   }
   static const char* const unknown[] = {"", "F", "F3", "F322", "f32", "F8_E5M2", "F4", "C64"};
   for (size_t i = 0; i < IREE_ARRAYSIZE(unknown); ++i) {
-    mlxcel_dtype_t dtype;
-    assert_false(mlxcel_dtype_parse(iree_make_cstring_view(unknown[i]), &dtype));
+    mlxcel_tensor_dtype_t dtype;
+    assert_false(mlxcel_tensor_dtype_parse(iree_make_cstring_view(unknown[i]), &dtype));
   }
 }
 

@@ -14,6 +14,7 @@ extern const mlxcel_cli_command_t mlxcel_cli_command_compile;
 extern const mlxcel_cli_command_t mlxcel_cli_command_cache;
 extern const mlxcel_cli_command_t mlxcel_cli_command_devices;
 extern const mlxcel_cli_command_t mlxcel_cli_command_completion;
+extern const mlxcel_cli_command_t mlxcel_cli_command_taps;
 
 // All of them, in the order of --help; NULL-terminated.
 extern const mlxcel_cli_command_t* const mlxcel_cli_commands[];

@@ -14,8 +14,8 @@
 #include "cli/progress.h"
 
 static const char* const devices[] = {"local-task", "local-sync", "cuda", "hip", "metal", NULL};
-static const char* const profiles[] = {"pinned-f32", NULL};
-static const char* const precisions[] = {"f32", "f16", "bf16", NULL};
+static const char* const profiles[] = {"pinned-f32", "mlx-cpu-0.32.4", NULL};
+static const char* const precisions[] = {"f32", "f16", "bf16", "checkpoint", NULL};
 static const char* const quants[] = {"packed", "dense", NULL};
 static const char* const backends[] = {"xla", NULL};
 static const char* const cpu_levels[] = {"v3", "v4", NULL};
@@ -41,14 +41,15 @@ const mlxcel_cli_option_t mlxcel_cli_target_options[MLXCEL_CLI_TARGET_OPTION_COU
      .metavar = "NAME",
      TARGET(profile),
      .choices = profiles,
-     .help = "numeric contract: pinned-f32 (default pinned-f32)"},
+     .help = "numeric contract: pinned-f32 (fast, f32), mlx-cpu-0.32.4 (bit for bit what MLX computes on its CPU, slow) (default pinned-f32)"},
     {.name = "precision",
      .type = MLXCEL_CLI_CHOICE,
      .metavar = "DTYPE",
      TARGET(precision),
      .choices = precisions,
      .environment = "MLXCEL_XLA_PRECISION",
-     .help = "operands of contractions: f32, f16, bf16 (default f32)"},
+     .help = "dtype of activations: f32 (pinned-f32), checkpoint (mlx-cpu-0.32.4: the checkpoint's own); f16 and bf16 are refused by name (default: the "
+             "profile's)"},
     {.name = "quant",
      .type = MLXCEL_CLI_CHOICE,
      .metavar = "FORM",

@@ -36,16 +36,16 @@ static void mark_used(mlxcel_weight_reader_t* reader, iree_string_view_t name) {
   }
 }
 
-static mlxcel_weight_type_t weight_type(mlxcel_dtype_t dtype) {
-  return dtype == MLXCEL_DTYPE_F16 ? MLXCEL_WEIGHT_F16 : dtype == MLXCEL_DTYPE_BF16 ? MLXCEL_WEIGHT_BF16 : MLXCEL_WEIGHT_F32;
+static mlxcel_weight_type_t weight_type(mlxcel_tensor_dtype_t dtype) {
+  return dtype == MLXCEL_TENSOR_DTYPE_F16 ? MLXCEL_WEIGHT_F16 : dtype == MLXCEL_TENSOR_DTYPE_BF16 ? MLXCEL_WEIGHT_BF16 : MLXCEL_WEIGHT_F32;
 }
 
 static mlxcel_weight_tensor_t weight_tensor(mlxcel_weight_reader_t* reader, const mlxcel_tensor_t* tensor) {
-  mlxcel_weight_tensor_t result = {iree_string_view_empty(), "", 0};
+  mlxcel_weight_tensor_t result = {.dtype = ""};
   if (!tensor) return result;
   mark_used(reader, tensor->name);
   result.key = tensor->name;
-  result.dtype = mlxcel_dtype_name(tensor->dtype);
+  result.dtype = mlxcel_tensor_dtype_name(tensor->dtype);
   result.byte_count = tensor->byte_count;
   return result;
 }

@@ -31,19 +31,27 @@ void mlxcel_emit_options_initialize(mlxcel_emit_options_t* out_options) {
 void mlxcel_emitted_model_deinitialize(mlxcel_emitted_model_t* model) {
   free(model->mlir_text);
   free(model->contract_text);
+  free(model->taps);
   mlxcel_program_interface_deinitialize(&model->interface);
   memset(model, 0, sizeof(*model));
 }
 
+// iree-canonical has helpers for operations, none for caches and rows of a decoder.
+static bool profile_runs_models(const mlxcel_profile_t* profile) {
+  return strcmp(profile->name, MLXCEL_PROFILE_PINNED_F32) == 0 || strcmp(profile->name, MLXCEL_PROFILE_MLX_CPU) == 0;
+}
+
 iree_status_t mlxcel_family_emit(const mlxcel_checkpoint_t* checkpoint, const mlxcel_emit_options_t* options, mlxcel_emitted_model_t* out_model) {
   memset(out_model, 0, sizeof(*out_model));
-  if (!iree_string_view_equal(options->profile, IREE_SV("pinned-f32"))) {
-    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "unknown profile '%.*s'; valid is pinned-f32", MLXCEL_SV(options->profile));
+  const mlxcel_profile_t* profile = mlxcel_profile_find(options->profile);
+  if (!profile || !profile_runs_models(profile)) {
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "profile '%.*s' runs no models; valid are " MLXCEL_PROFILE_PINNED_F32 " and " MLXCEL_PROFILE_MLX_CPU,
+                            MLXCEL_SV(options->profile));
   }
   const char* model_type = mlxcel_checkpoint_config(checkpoint)->model_type;
   const mlxcel_family_t* family = mlxcel_family_find(model_type);
   if (!family) return iree_make_status(IREE_STATUS_UNIMPLEMENTED, "model_type '%s' isn't supported; supported are llama and mistral", model_type);
-  iree_status_t status = family->emit(checkpoint, options, out_model);
+  iree_status_t status = family->emit(checkpoint, profile, options, out_model);
   if (!iree_status_is_ok(status)) mlxcel_emitted_model_deinitialize(out_model);
   return status;
 }

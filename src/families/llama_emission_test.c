@@ -408,7 +408,7 @@ static void expect_complete_interface(const tiny_llama_t* model) {
     const mlxcel_tensor_t* tensor = mlxcel_checkpoint_tensor_at(emission.checkpoint, i);  // sorted by name, so the interface is as well
     assert_int_equal(strlen(parameter->key), tensor->name.size);
     assert_memory_equal(parameter->key, tensor->name.data, tensor->name.size);
-    assert_string_equal(parameter->dtype, mlxcel_dtype_name(tensor->dtype));
+    assert_string_equal(parameter->dtype, mlxcel_tensor_dtype_name(tensor->dtype));
     assert_int_equal(parameter->byte_count, tensor->byte_count);
     char global[256];
     snprintf(global, sizeof(global), "\"model\"::\"%s\"> : tensor<%" PRIu64 "xi8>\n", parameter->key, parameter->byte_count);

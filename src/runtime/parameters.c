@@ -16,7 +16,7 @@ static iree_status_t find_tensor(const mlxcel_program_parameter_t* parameter, co
                             "the module needs tensor %s, which %s lacks; the artifact was made for another checkpoint: remove it from the cache",
                             parameter->key, mlxcel_checkpoint_folder(checkpoint));
   }
-  const char* dtype = mlxcel_dtype_name((*out_tensor)->dtype);
+  const char* dtype = mlxcel_tensor_dtype_name((*out_tensor)->dtype);
   if (strcmp(dtype, parameter->dtype) != 0 || (*out_tensor)->byte_count != parameter->byte_count) {
     return iree_make_status(IREE_STATUS_INVALID_ARGUMENT,
                             "tensor %s is %s with %" PRIu64 " bytes, the module was compiled for %s with %" PRIu64

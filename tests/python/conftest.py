@@ -39,10 +39,12 @@ class Answer:
 class Program:
     """Runs `mlxcel generate`, greedily."""
 
-    def __init__(self, binary: Path, scratch: Path) -> None:
+    def __init__(self, binary: Path, scratch: Path, **environment: str) -> None:
         self._binary = binary
         self._scratch = scratch
-        self._environment = {"MLXCEL_CACHE_DIR": str(scratch / "cache"), **os.environ}
+        self._environment = {
+            "MLXCEL_CACHE_DIR": str(scratch / "cache"), **os.environ, **environment
+        }
 
     def generate(
         self,

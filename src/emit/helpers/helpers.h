@@ -78,4 +78,7 @@ mlxcel_value_t mlxcel_emit_qkv_rope(mlxcel_module_builder_t* builder, const mlxc
 mlxcel_value_t mlxcel_emit_attention(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape, mlxcel_value_t q,
                                      const mlxcel_kv_values_t* kv);
 
+// x as f32, for logits: exact; x itself if it is f32.
+mlxcel_value_t mlxcel_emit_widen(mlxcel_module_builder_t* builder, mlxcel_value_t x);
+
 #endif  // MLXCEL_EMIT_HELPERS_HELPERS_H_

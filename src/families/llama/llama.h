@@ -6,6 +6,7 @@
 
 #include "families/family.h"
 
-iree_status_t mlxcel_llama_emit(const mlxcel_checkpoint_t* checkpoint, const mlxcel_emit_options_t* options, mlxcel_emitted_model_t* out_model);
+iree_status_t mlxcel_llama_emit(const mlxcel_checkpoint_t* checkpoint, const mlxcel_profile_t* profile, const mlxcel_emit_options_t* options,
+                                mlxcel_emitted_model_t* out_model);
 
 #endif  // MLXCEL_FAMILIES_LLAMA_LLAMA_H_
