@@ -18,7 +18,7 @@ ALLOWED = {
     "artifact": {"base", "contract"},
     "families": {"base", "contract", "checkpoint", "emit", "artifact"},
     "tokenizer": {"base"},
-    "runtime": {"base", "contract", "checkpoint", "artifact"},
+    "runtime": {"base", "contract", "checkpoint", "kernels", "artifact"},
     "engine": {"base", "checkpoint", "artifact", "runtime", "tokenizer"},
     "qualify": {"base", "contract", "kernels", "emit", "artifact"},
     "oracle": {"base", "contract", "checkpoint", "kernels", "emit", "families", "artifact", "runtime", "qualify"},

@@ -83,7 +83,11 @@ static iree_status_t api_engine_load(mlxcel_engine_t* engine, const mlxcel_api_s
   iree_time_t start = iree_time_now();
   build->stage = "load";
   const mlxcel_program_options_t program_options = {
-      .slot_count = options->slots, .context = context, .expected_fingerprint = iree_make_cstring_view(build->emitted.fingerprint.text)};
+      .slot_count = options->slots,
+      .context = context,
+      .expected_fingerprint = iree_make_cstring_view(build->emitted.fingerprint.text),
+      .expected_contract = iree_make_cstring_view(build->emitted.contract_text),
+  };
   IREE_RETURN_IF_ERROR(mlxcel_program_load(engine->device, &build->artifact, build->checkpoint, &program_options, &engine->program));
   mlxcel_backend_initialize_from_program(engine->program, &engine->backend);
   engine->slot_count = options->slots;

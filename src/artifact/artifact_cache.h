@@ -49,6 +49,7 @@ typedef struct mlxcel_artifact_t {
   mlxcel_mapped_file_t vmfb;  // a private read-only copy, page-aligned
   mlxcel_program_interface_t interface;
   mlxcel_sha256_hex_t key, vmfb_digest, contract_fingerprint;
+  char* contract_text;  // canonical bytes
   char* manifest_text;
   bool was_cached;
   double compile_seconds;  // 0 on a hit
@@ -68,6 +69,12 @@ iree_status_t mlxcel_artifact_obtain(const char* cache_root, const mlxcel_artifa
 // Reads and verifies the entry in |folder| (manifest, digests, versions). NOT_FOUND: absent. DATA_LOSS: altered; the message names the file and the field.
 // FAILED_PRECONDITION: written by a newer or older mlxcel.
 iree_status_t mlxcel_artifact_load(const char* folder, mlxcel_artifact_t* out_artifact);
+
+// Whether |artifact| is exactly the build that |request| asks for, whatever its contract says: MLIR text, target, flags, kernel objects and, unless
+// |compiler_digest| is NULL, the compiler (mlxcel_compiler_digest). FAILED_PRECONDITION names everything that differs, with both values. Entries that
+// mlxcel_artifact_obtain gives differ in the compiler at most, and only where the request's compiler is no executable file.
+iree_status_t mlxcel_artifact_check_build(const mlxcel_artifact_t* artifact, const mlxcel_artifact_request_t* request,
+                                          const mlxcel_sha256_hex_t* compiler_digest);
 
 // `mlxcel cache ls|verify|prune`. Lists are sorted by last use, latest first; a missing root is an empty store.
 typedef struct mlxcel_artifact_listing_t {

@@ -13,6 +13,7 @@
 #include "artifact/artifact_test_support.h"
 #include "artifact/manifest.h"
 #include "base/log.h"
+#include "contract/contract_version.h"
 
 #define COMPILES "cat model.mlir kernels.o model.mlir > model.vmfb"
 
@@ -137,7 +138,7 @@ static void artifact_without_compiler_and_entry_names_the_remedy(void** state) {
   fixture_t* fixture = *state;
   free(make_entry(fixture));
   assert_int_equal(unlink(fixture->compiler), 0);
-  fixture->sample.request.profile = IREE_SV("another-profile");
+  fixture->sample.request.target = IREE_SV("another-target");
   mlxcel_artifact_t artifact;
   TEST_ASSERT_STATUS(obtain(fixture, &artifact), IREE_STATUS_NOT_FOUND, fixture->compiler, "MLXCEL_XLA_IREE_COMPILE", "scripts/setup.sh");
 }
@@ -279,7 +280,7 @@ static void artifact_damaged_entry_is_set_aside_and_replaced(void** state) {
 static void artifact_entry_under_a_foreign_name_is_not_used(void** state) {
   fixture_t* fixture = *state;
   char* first = make_entry(fixture);
-  fixture->sample.request.profile = IREE_SV("another-profile");
+  fixture->sample.request.target = IREE_SV("another-target");
   char* second = make_entry(fixture);
   char command[2048];
   snprintf(command, sizeof(command), "rm -r '%s' && cp -r '%s' '%s'", second, first, second);
@@ -289,7 +290,7 @@ static void artifact_entry_under_a_foreign_name_is_not_used(void** state) {
   TEST_ASSERT_OK(obtain(fixture, &artifact));
   mlxcel_log_set_level(MLXCEL_LOG_WARNING);
   assert_false(artifact.was_cached);
-  assert_non_null(strstr(artifact.manifest_text, "another-profile"));
+  assert_non_null(strstr(artifact.manifest_text, "another-target"));
   mlxcel_artifact_deinitialize(&artifact);
   free(first);
   free(second);
@@ -394,6 +395,12 @@ static void artifact_bad_requests_are_refused_by_name(void** state) {
   *request = good;
   request->contract_fingerprint = IREE_SV("0000");
   TEST_ASSERT_STATUS(obtain(fixture, &artifact), IREE_STATUS_INVALID_ARGUMENT, "fingerprint", "0000");
+  *request = good;
+  request->contract_version = MLXCEL_CONTRACT_VERSION + 1;
+  TEST_ASSERT_STATUS(obtain(fixture, &artifact), IREE_STATUS_INVALID_ARGUMENT, "contract.version", "newer");
+  *request = good;
+  request->profile = IREE_SV("mlx-cpu-0.32.4");
+  TEST_ASSERT_STATUS(obtain(fixture, &artifact), IREE_STATUS_INVALID_ARGUMENT, "'profile' is mlx-cpu-0.32.4", "profile pinned-f32");
   *request = good;
   request->profile = iree_make_string_view("a\0b", 3);
   TEST_ASSERT_STATUS(obtain(fixture, &artifact), IREE_STATUS_INVALID_ARGUMENT, "profile", "NUL");

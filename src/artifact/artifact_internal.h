@@ -33,7 +33,7 @@ iree_status_t mlxcel_artifact_file_write_new(const char* path, const void* data,
 // fsync of a file or folder.
 iree_status_t mlxcel_artifact_path_sync(const char* path);
 
-// Fills |out_artifact| from a manifest, which gives its interface away, and takes |vmfb| and |manifest_text| over. |folder| is copied.
+// Fills |out_artifact| from a manifest, which gives its interface and contract away, and takes |vmfb| and |manifest_text| over. |folder| is copied.
 iree_status_t mlxcel_artifact_assemble(const char* folder, mlxcel_manifest_t* manifest, mlxcel_mapped_file_t* vmfb, char** manifest_text,
                                        mlxcel_artifact_t* out_artifact);
 

@@ -30,12 +30,11 @@ static mlxcel_sha256_hex_t changed_key(void (*change)(test_request_t* sample)) {
 static void change_nothing(test_request_t* sample) { (void)sample; }
 static void change_compiler(test_request_t* sample) { sample->request.compiler_path = "/another/path/iree-compile"; }
 static void change_mlir(test_request_t* sample) { sample->request.mlir_text = IREE_SV("module {}\n"); }
-static void change_contract(test_request_t* sample) {
-  sample->request.contract_text = IREE_SV("contract=other\n");
-  TEST_ASSERT_OK(mlxcel_sha256_of("contract=other\n", 15, &sample->fingerprint));
+static void change_contract(test_request_t* sample) { test_request_set_contract(sample, test_contract_make("pinned-f32", "denormals", "flush")); }
+static void change_profile(test_request_t* sample) {
+  test_request_set_contract(sample, test_contract_make("mlx-cpu-0.32.4", NULL, NULL));
+  sample->request.profile = IREE_SV("mlx-cpu-0.32.4");
 }
-static void change_contract_version(test_request_t* sample) { sample->request.contract_version = 2; }
-static void change_profile(test_request_t* sample) { sample->request.profile = IREE_SV("pinned-f33"); }
 static void change_target(test_request_t* sample) { sample->request.target = IREE_SV("llvm-cpu x86-64-v4"); }
 static void change_flag(test_request_t* sample) { sample->flags[1] = "--second-flag=3"; }
 static void change_flag_order(test_request_t* sample) {
@@ -66,7 +65,6 @@ static void artifact_key_changes_with_every_field(void** state) {
   static void (*const changes[])(test_request_t*) = {change_nothing,
                                                      change_mlir,
                                                      change_contract,
-                                                     change_contract_version,
                                                      change_profile,
                                                      change_target,
                                                      change_flag,

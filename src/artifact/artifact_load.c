@@ -16,6 +16,7 @@ void mlxcel_artifact_deinitialize(mlxcel_artifact_t* artifact) {
   free(artifact->folder);
   mlxcel_mapped_file_close(&artifact->vmfb);
   mlxcel_program_interface_deinitialize(&artifact->interface);
+  free(artifact->contract_text);
   free(artifact->manifest_text);
   memset(artifact, 0, sizeof(*artifact));
 }
@@ -136,6 +137,8 @@ iree_status_t mlxcel_artifact_assemble(const char* folder, mlxcel_manifest_t* ma
   out_artifact->key = manifest->key;
   out_artifact->vmfb_digest = manifest->vmfb_digest;
   out_artifact->contract_fingerprint = manifest->contract_fingerprint;
+  out_artifact->contract_text = manifest->contract_text;
+  manifest->contract_text = NULL;
   out_artifact->interface = manifest->interface;
   memset(&manifest->interface, 0, sizeof(manifest->interface));
   out_artifact->vmfb = *vmfb;

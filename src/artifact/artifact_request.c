@@ -7,6 +7,7 @@
 #include "artifact/artifact_limits.h"
 #include "artifact/json_fields.h"
 #include "base/limits.h"
+#include "base/log.h"
 
 static iree_status_t request_check_text(iree_string_view_t text, const char* what, size_t max_bytes) {
   if (text.size > 0 && text.size <= max_bytes && !memchr(text.data, 0, text.size)) return iree_ok_status();
@@ -82,6 +83,16 @@ static iree_status_t draft_copy_objects(const mlxcel_artifact_request_t* request
   return iree_ok_status();
 }
 
+// What couldn't be loaded afterwards isn't compiled.
+static iree_status_t draft_check_contract(const mlxcel_manifest_t* manifest) {
+  iree_status_t status = mlxcel_manifest_check_contract(manifest);
+  if (iree_status_is_ok(status)) return status;
+  char text[1024];
+  mlxcel_status_text(status, text, sizeof(text));
+  iree_status_free(status);
+  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "the contract of a compilation isn't one: %s", text);
+}
+
 // By way of the JSON form: an interface that couldn't be read back is refused before anything is compiled.
 static iree_status_t draft_copy_interface(const mlxcel_program_interface_t* interface, mlxcel_program_interface_t* out_interface) {
   json_t* value = NULL;
@@ -99,6 +110,7 @@ static iree_status_t draft_fill(const mlxcel_artifact_request_t* request, mlxcel
   IREE_RETURN_IF_ERROR(mlxcel_artifact_text_copy(request->contract_text, &manifest->contract_text));
   IREE_RETURN_IF_ERROR(mlxcel_artifact_text_copy(request->profile, &manifest->profile));
   IREE_RETURN_IF_ERROR(mlxcel_artifact_text_copy(request->target, &manifest->target));
+  IREE_RETURN_IF_ERROR(draft_check_contract(manifest));
   IREE_RETURN_IF_ERROR(draft_copy_flags(request, manifest));
   IREE_RETURN_IF_ERROR(draft_copy_objects(request, manifest));
   IREE_RETURN_IF_ERROR(draft_copy_interface(request->interface, &manifest->interface));

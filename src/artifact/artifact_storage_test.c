@@ -143,7 +143,7 @@ static bool read_only_body(fixture_t* fixture) {
   mlxcel_artifact_deinitialize(&artifact);
   if (!good || !make_read_only(fixture->root)) return false;
   good = hits(fixture) && test_compiler_runs(fixture->folder, "cc") == 1;  // what is there is still used
-  fixture->sample.request.profile = IREE_SV("another-profile");
+  fixture->sample.request.target = IREE_SV("another-target");
   return good && obtains_from_memory(fixture, fixture->root, "Read-only file system");
 }
 

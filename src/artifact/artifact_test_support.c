@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "artifact/artifact_key.h"
 #include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -104,6 +105,7 @@ size_t test_compiler_runs(const char* folder, const char* name) {
 
 static void test_interface_initialize(mlxcel_program_interface_t* out_interface) {
   memset(out_interface, 0, sizeof(*out_interface));
+  strcpy(out_interface->kind, "decoder");
   strcpy(out_interface->module_name, "model");
   strcpy(out_interface->parameter_scope, "model");
   strcpy(out_interface->kv_dtype, "F32");
@@ -120,22 +122,86 @@ static void test_interface_initialize(mlxcel_program_interface_t* out_interface)
   TEST_ASSERT_OK(mlxcel_program_interface_add_parameter(out_interface, IREE_SV("model.embed_tokens.weight"), "BF16", 1024));
 }
 
+// --- contracts -----------------------------------------------------------------------------------------------------------------------------
+
+static const mlxcel_clause_t sample_clause = {
+    .op = MLXCEL_OP_DENSE_MATMUL,
+    .source_dtype = "f16",
+    .operand_dtype = "f32",
+    .accumulator = "f32",
+    .result_dtype = "f32",
+    .rounding = "product-sum:fma-f32+tree:f32",
+    .association = "lanes(16,tree)",
+    .dequantization = "exact-widen",
+    .denormals = "keep",
+    .algorithm = "mlxcel_pinned_matmul",
+    .algorithm_version = 1,
+    .source_digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    .tolerance = "exact",
+    .derivation = "every-operation-and-its-order-is-stated",
+    .representable = "yes",
+};
+
+const mlxcel_clause_t* test_clause(void) { return &sample_clause; }
+
+static char* replace_line(char* text, const char* key, const char* value) {
+  char start[64];
+  snprintf(start, sizeof(start), "%s=", key);
+  char* line = text;
+  while (line && strncmp(line, start, strlen(start)) != 0) {
+    line = strchr(line, '\n');
+    if (line) ++line;
+  }
+  assert_true(line && line[0]);
+  char* rest = strchr(line, '\n');
+  char* changed = malloc(strlen(text) + strlen(value) + 1);
+  int size = sprintf(changed, "%.*s%s%s%s", (int)(line - text), text, start, value, rest);
+  assert_true(size > 0);
+  free(text);
+  return changed;
+}
+
+char* test_contract_make(const char* profile, const char* key, const char* value) {
+  mlxcel_contract_t contract;
+  char* text = NULL;
+  mlxcel_sha256_hex_t fingerprint;
+  mlxcel_contract_initialize(profile, &contract);
+  TEST_ASSERT_OK(mlxcel_contract_add(&contract, &sample_clause));
+  TEST_ASSERT_OK(mlxcel_contract_finish(&contract, &text, &fingerprint));
+  mlxcel_contract_deinitialize(&contract);
+  return key ? replace_line(text, key, value) : text;
+}
+
+void test_request_set_contract(test_request_t* request, char* contract) {
+  free(request->contract);
+  request->contract = contract;
+  TEST_ASSERT_OK(mlxcel_sha256_of(contract, strlen(contract), &request->fingerprint));
+  request->request.contract_text = iree_make_cstring_view(contract);
+  request->request.contract_fingerprint = iree_make_cstring_view(request->fingerprint.text);
+}
+
+// --- requests ------------------------------------------------------------------------------------------------------------------------------
+
+void test_request_set_operation(test_request_t* request) {
+  mlxcel_program_interface_deinitialize(&request->interface);
+  strcpy(request->interface.kind, "operation");
+  strcpy(request->interface.module_name, "operation");
+  strcpy(request->interface.parameter_scope, "operation");
+}
+
 void test_request_initialize(const char* compiler_path, test_request_t* out_request) {
-  static const char contract[] = "contract=sample\nversion=1\n";
   static const char object[] =
       "\x7f"
       "ELF sample object";
   memset(out_request, 0, sizeof(*out_request));
   test_interface_initialize(&out_request->interface);
-  TEST_ASSERT_OK(mlxcel_sha256_of(contract, strlen(contract), &out_request->fingerprint));
+  test_request_set_contract(out_request, test_contract_make("pinned-f32", NULL, NULL));
   out_request->object = (mlxcel_artifact_object_t){.file_name = "kernels.o", .data = object, .size = sizeof(object)};
   out_request->flags[0] = "--first-flag=1";
   out_request->flags[1] = "--second-flag=it's 2";
   mlxcel_artifact_request_t* request = &out_request->request;
   request->mlir_text = IREE_SV("module {\n  // a sample that only the shell compiles\n}\n");
-  request->contract_text = iree_make_cstring_view(contract);
-  request->contract_fingerprint = iree_make_cstring_view(out_request->fingerprint.text);
-  request->contract_version = 1;
+  request->contract_version = MLXCEL_CONTRACT_VERSION;
   request->profile = IREE_SV("pinned-f32");
   request->target = IREE_SV("llvm-cpu x86-64-v3");
   request->flag_count = 2;
@@ -146,7 +212,30 @@ void test_request_initialize(const char* compiler_path, test_request_t* out_requ
   request->compiler_path = compiler_path;
 }
 
-void test_request_deinitialize(test_request_t* request) { mlxcel_program_interface_deinitialize(&request->interface); }
+void test_request_deinitialize(test_request_t* request) {
+  mlxcel_program_interface_deinitialize(&request->interface);
+  free(request->contract);
+}
+
+// --- manifests -----------------------------------------------------------------------------------------------------------------------------
+
+void test_manifest_sign(const char* folder, mlxcel_manifest_t* manifest) {
+  char* text = NULL;
+  TEST_ASSERT_OK(mlxcel_sha256_of(manifest->contract_text, strlen(manifest->contract_text), &manifest->contract_fingerprint));
+  TEST_ASSERT_OK(mlxcel_compiler_identity_combine(&manifest->compiler));
+  TEST_ASSERT_OK(mlxcel_artifact_request_key_compute(manifest, &manifest->request_key));
+  TEST_ASSERT_OK(mlxcel_artifact_key_compute(&manifest->request_key, &manifest->compiler.digest, &manifest->key));
+  TEST_ASSERT_OK(mlxcel_manifest_to_text(manifest, &text));
+  test_file_write(test_path(folder, MLXCEL_MANIFEST_FILE_NAME), text, strlen(text), 0644);
+  free(text);
+}
+
+void test_manifest_read(const char* folder, mlxcel_manifest_t* out_manifest) {
+  size_t size = 0;
+  char* text = test_file_read(test_path(folder, MLXCEL_MANIFEST_FILE_NAME), &size);
+  TEST_ASSERT_OK(mlxcel_manifest_parse(iree_make_cstring_view(text), "manifest", out_manifest));
+  free(text);
+}
 
 void test_assert_status(iree_status_t status, iree_status_code_t code, const char* const* parts) {
   char text[4096];

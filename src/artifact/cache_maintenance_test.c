@@ -23,8 +23,8 @@ typedef struct fixture_t {
   test_request_t sample;
 } fixture_t;
 
-static void make_entry(fixture_t* fixture, const char* profile, char out_key[65]) {
-  fixture->sample.request.profile = iree_make_cstring_view(profile);
+static void make_entry(fixture_t* fixture, const char* target, char out_key[65]) {
+  fixture->sample.request.target = iree_make_cstring_view(target);
   mlxcel_artifact_t artifact;
   TEST_ASSERT_OK(mlxcel_artifact_obtain(fixture->root, &fixture->sample.request, NULL, &artifact));
   memcpy(out_key, artifact.key.text, 65);
@@ -38,8 +38,8 @@ static int fixture_setup(void** state) {
   snprintf(fixture->root, sizeof(fixture->root), "%s/cache", fixture->folder);
   snprintf(fixture->compiler, sizeof(fixture->compiler), "%s", test_compiler_make(fixture->folder, "cc", "cp model.mlir model.vmfb"));
   test_request_initialize(fixture->compiler, &fixture->sample);
-  make_entry(fixture, "profile-a", fixture->keys[0]);
-  make_entry(fixture, "profile-b", fixture->keys[1]);
+  make_entry(fixture, "target-a", fixture->keys[0]);
+  make_entry(fixture, "target-b", fixture->keys[1]);
   *state = fixture;
   return 0;
 }
@@ -72,7 +72,7 @@ static void cache_list_describes_entries_by_last_use(void** state) {
   assert_int_equal(count, 2);
   assert_string_equal(entries[0].key, fixture->keys[1]);
   assert_string_equal(entries[1].key, fixture->keys[0]);
-  assert_string_equal(entries[0].model, "model profile-b llvm-cpu x86-64-v3");
+  assert_string_equal(entries[0].model, "model pinned-f32 target-b");
   assert_true(llabs((long long)(time(NULL) - 5 * DAY - entries[1].used_unix)) <= 2);
   assert_true(llabs((long long)(time(NULL) - entries[1].created_unix)) <= 60);
   uint64_t bytes = test_file_size(entry_file(fixture, 1, "model.mlir")) + test_file_size(entry_file(fixture, 1, "model.vmfb")) +
@@ -85,7 +85,7 @@ static void cache_use_is_recorded(void** state) {
   fixture_t* fixture = *state;
   set_age(entry_file(fixture, 1, "manifest.json"), 5 * DAY);
   char key[65];
-  make_entry(fixture, "profile-b", key);
+  make_entry(fixture, "target-b", key);
   assert_string_equal(key, fixture->keys[1]);
   size_t count = 0;
   mlxcel_artifact_listing_t* entries = NULL;

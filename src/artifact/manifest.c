@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "contract/contract_parse.h"
 
 static const char kSelfDigestName[] = "manifest_sha256";
 
@@ -283,11 +284,37 @@ static iree_status_t manifest_check_self_digest(const json_t* value) {
   return iree_make_status(IREE_STATUS_DATA_LOSS, "field '%s' doesn't fit the contents, which give %s: the file was altered", kSelfDigestName, computed.text);
 }
 
+static iree_status_t manifest_compare_contract(const mlxcel_manifest_t* manifest, const mlxcel_parsed_contract_t* contract) {
+  if (contract->version != manifest->contract_version) {
+    return iree_make_status(IREE_STATUS_DATA_LOSS, "field 'contract.version' is %u, but the contract's text is of version %u", manifest->contract_version,
+                            contract->version);
+  }
+  if (strcmp(contract->profile, manifest->profile) != 0) {
+    return iree_make_status(IREE_STATUS_DATA_LOSS, "field 'profile' is %s, but the contract is one of profile %s", manifest->profile, contract->profile);
+  }
+  if (contract->clause_count > 0) return iree_ok_status();
+  return iree_make_status(IREE_STATUS_DATA_LOSS, "field 'contract.text' has no clauses: a module without numerics can't be run under a contract");
+}
+
+iree_status_t mlxcel_manifest_check_contract(const mlxcel_manifest_t* manifest) {
+  if (manifest->contract_version != MLXCEL_CONTRACT_VERSION) {
+    return iree_make_status(IREE_STATUS_FAILED_PRECONDITION,
+                            "field 'contract.version' is %u, %s than the version %d that this mlxcel reads; use the mlxcel that wrote it, or compile again",
+                            manifest->contract_version, manifest->contract_version > MLXCEL_CONTRACT_VERSION ? "newer" : "older", MLXCEL_CONTRACT_VERSION);
+  }
+  mlxcel_parsed_contract_t contract;
+  IREE_RETURN_IF_ERROR(mlxcel_contract_parse(iree_make_cstring_view(manifest->contract_text), "field 'contract.text'", &contract));
+  iree_status_t status = manifest_compare_contract(manifest, &contract);
+  mlxcel_parsed_contract_deinitialize(&contract);
+  return status;
+}
+
 // What follows from other fields must do so: an entry whose texts were replaced together with the self digest still isn't the entry that its key names.
 static iree_status_t manifest_check_derived(const mlxcel_manifest_t* manifest) {
   mlxcel_sha256_hex_t digest;
   IREE_RETURN_IF_ERROR(mlxcel_sha256_of(manifest->contract_text, strlen(manifest->contract_text), &digest));
   IREE_RETURN_IF_ERROR(manifest_compare("contract.fingerprint", manifest->contract_fingerprint.text, digest.text));
+  IREE_RETURN_IF_ERROR(mlxcel_manifest_check_contract(manifest));
   mlxcel_compiler_identity_t compiler = manifest->compiler;
   IREE_RETURN_IF_ERROR(mlxcel_compiler_identity_combine(&compiler));
   IREE_RETURN_IF_ERROR(manifest_compare("compiler.sha256", manifest->compiler.digest.text, compiler.digest.text));

@@ -44,11 +44,16 @@ void mlxcel_manifest_deinitialize(mlxcel_manifest_t* manifest);
 // The text of manifest.json, malloc'ed.
 iree_status_t mlxcel_manifest_to_text(const mlxcel_manifest_t* manifest, char** out_text);
 
-// Reads and checks a whole manifest.json; |origin| names it in errors. FAILED_PRECONDITION: written by a newer or older mlxcel. DATA_LOSS: anything else that
-// is wrong: not JSON, an unknown, missing or repeated key, a value out of range, a self digest, fingerprint or key that doesn't fit, or not the one text.
+// Reads and checks a whole manifest.json; |origin| names it in errors. FAILED_PRECONDITION: the manifest, its interface or its contract was written by a newer
+// or older mlxcel. DATA_LOSS: anything else that is wrong: not JSON, an unknown, missing or repeated key, a value out of range, a self digest, fingerprint or
+// key that doesn't fit, a contract that isn't one, or not the one text.
 iree_status_t mlxcel_manifest_parse(iree_string_view_t text, const char* origin, mlxcel_manifest_t* out_manifest);
 
-// The field checks alone: neither the self digest nor the keys are compared.
+// The contract of |manifest|: of this version, canonical in every byte, with at least one clause, and of the manifest's profile. FAILED_PRECONDITION: of an
+// older or newer version. DATA_LOSS: anything else. Messages name the field, and inside the text the line and the key.
+iree_status_t mlxcel_manifest_check_contract(const mlxcel_manifest_t* manifest);
+
+// The field checks alone: neither the self digest, the contract nor the keys are compared.
 iree_status_t mlxcel_manifest_from_json(const json_t* value, mlxcel_manifest_t* out_manifest);
 
 // A name under which an object may be written into the compiler's folder: letters, digits, '.', '_' and '-', first a letter or digit, and none of our own

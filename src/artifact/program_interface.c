@@ -12,6 +12,11 @@ void mlxcel_program_interface_deinitialize(mlxcel_program_interface_t* interface
   memset(interface, 0, sizeof(*interface));
 }
 
+uint32_t mlxcel_program_interface_kv_element_bytes(const mlxcel_program_interface_t* interface) {
+  if (strcmp(interface->kv_dtype, "F32") == 0) return 4;
+  return strcmp(interface->kv_dtype, "F16") == 0 || strcmp(interface->kv_dtype, "BF16") == 0 ? 2 : 0;
+}
+
 static bool interface_dtype_is_legal(const char* dtype) {
   size_t size = strlen(dtype);
   if (size == 0 || size >= sizeof(((mlxcel_program_parameter_t*)0)->dtype)) return false;
@@ -108,6 +113,7 @@ static bool interface_set(json_t* object, const char* name, json_t* value) { ret
 
 static bool interface_fill_json(const mlxcel_program_interface_t* interface, json_t* object) {
   bool good = interface_set(object, "version", json_integer(MLXCEL_PROGRAM_INTERFACE_VERSION));
+  good &= interface_set(object, "kind", json_string(interface->kind));
   good &= interface_set(object, "module_name", json_string(interface->module_name));
   good &= interface_set(object, "parameter_scope", json_string(interface->parameter_scope));
   good &= interface_set(object, "kv_dtype", json_string(interface->kv_dtype));
@@ -163,9 +169,9 @@ static iree_status_t interface_read_u32(const mlxcel_json_fields_t* fields, cons
   return iree_ok_status();
 }
 
-static iree_status_t interface_read_sizes(const mlxcel_json_fields_t* fields, const char* name, mlxcel_program_sizes_t* out_sizes) {
+static iree_status_t interface_read_sizes(const mlxcel_json_fields_t* fields, const char* name, uint32_t max_count, mlxcel_program_sizes_t* out_sizes) {
   const json_t* array = NULL;
-  IREE_RETURN_IF_ERROR(mlxcel_json_fields_array(fields, name, MLXCEL_PROGRAM_SIZES_MAX, &array));
+  IREE_RETURN_IF_ERROR(mlxcel_json_fields_array(fields, name, max_count, &array));
   json_int_t previous = 0;
   for (size_t i = 0; i < json_array_size(array); ++i) {
     const json_t* element = json_array_get(array, i);
@@ -207,13 +213,45 @@ static iree_status_t interface_read_parameters(const mlxcel_json_fields_t* field
   return iree_ok_status();
 }
 
-static iree_status_t interface_read_dimensions(const mlxcel_json_fields_t* fields, mlxcel_program_interface_t* interface) {
-  IREE_RETURN_IF_ERROR(interface_read_u32(fields, "layer_count", 1, MLXCEL_LAYERS_MAX, &interface->layer_count));
-  IREE_RETURN_IF_ERROR(interface_read_u32(fields, "kv_head_count", 1, MLXCEL_HEADS_MAX, &interface->kv_head_count));
-  IREE_RETURN_IF_ERROR(interface_read_u32(fields, "head_dim", 1, MLXCEL_HEAD_DIM_MAX, &interface->head_dim));
-  IREE_RETURN_IF_ERROR(interface_read_u32(fields, "hidden_size", 1, MLXCEL_HIDDEN_MAX, &interface->hidden_size));
-  IREE_RETURN_IF_ERROR(interface_read_u32(fields, "vocab_size", 1, MLXCEL_VOCAB_MAX, &interface->vocab_size));
-  return interface_read_u32(fields, "rope_width", 0, MLXCEL_HEAD_DIM_MAX, &interface->rope_width);  // 0: no rotary positions
+static iree_status_t interface_read_kind(const mlxcel_json_fields_t* fields, mlxcel_program_interface_t* interface) {
+  const char* text = NULL;
+  IREE_RETURN_IF_ERROR(mlxcel_json_fields_string(fields, "kind", 1, sizeof(interface->kind) - 1, &text));
+  if (strcmp(text, MLXCEL_PROGRAM_KIND_DECODER) != 0 && strcmp(text, MLXCEL_PROGRAM_KIND_OPERATION) != 0) {
+    return mlxcel_json_fields_error(fields, "kind", "must be \"" MLXCEL_PROGRAM_KIND_DECODER "\" or \"" MLXCEL_PROGRAM_KIND_OPERATION "\"");
+  }
+  memcpy(interface->kind, text, strlen(text) + 1);
+  return iree_ok_status();
+}
+
+// F32, F16 or BF16 for a decoder, nothing for an operation.
+static iree_status_t interface_read_kv_dtype(const mlxcel_json_fields_t* fields, bool is_decoder, mlxcel_program_interface_t* interface) {
+  const char* text = NULL;
+  IREE_RETURN_IF_ERROR(mlxcel_json_fields_string(fields, "kv_dtype", 0, sizeof(interface->kv_dtype) - 1, &text));
+  memcpy(interface->kv_dtype, text, strlen(text) + 1);
+  if (!is_decoder) return text[0] ? mlxcel_json_fields_error(fields, "kv_dtype", "must be empty for kind \"operation\"") : iree_ok_status();
+  if (mlxcel_program_interface_kv_element_bytes(interface)) return iree_ok_status();
+  return mlxcel_json_fields_error(fields, "kv_dtype", "must be F32, F16 or BF16");
+}
+
+// An operation has none of them: 0.
+static iree_status_t interface_read_dimensions(const mlxcel_json_fields_t* fields, bool is_decoder, mlxcel_program_interface_t* interface) {
+  const uint32_t min = is_decoder ? 1 : 0;
+  IREE_RETURN_IF_ERROR(interface_read_u32(fields, "layer_count", min, min * MLXCEL_LAYERS_MAX, &interface->layer_count));
+  IREE_RETURN_IF_ERROR(interface_read_u32(fields, "kv_head_count", min, min * MLXCEL_HEADS_MAX, &interface->kv_head_count));
+  IREE_RETURN_IF_ERROR(interface_read_u32(fields, "head_dim", min, min * MLXCEL_HEAD_DIM_MAX, &interface->head_dim));
+  IREE_RETURN_IF_ERROR(interface_read_u32(fields, "hidden_size", min, min * MLXCEL_HIDDEN_MAX, &interface->hidden_size));
+  IREE_RETURN_IF_ERROR(interface_read_u32(fields, "vocab_size", min, min * MLXCEL_VOCAB_MAX, &interface->vocab_size));
+  return interface_read_u32(fields, "rope_width", 0, min * MLXCEL_HEAD_DIM_MAX, &interface->rope_width);  // 0: no rotary positions
+}
+
+static iree_status_t interface_read_model(const mlxcel_json_fields_t* fields, mlxcel_program_interface_t* interface) {
+  bool is_decoder = strcmp(interface->kind, MLXCEL_PROGRAM_KIND_DECODER) == 0;
+  const uint32_t max_count = is_decoder ? MLXCEL_PROGRAM_SIZES_MAX : 0;
+  IREE_RETURN_IF_ERROR(interface_read_kv_dtype(fields, is_decoder, interface));
+  IREE_RETURN_IF_ERROR(interface_read_dimensions(fields, is_decoder, interface));
+  IREE_RETURN_IF_ERROR(interface_read_sizes(fields, "prefill_chunks", max_count, &interface->prefill_chunks));
+  IREE_RETURN_IF_ERROR(interface_read_sizes(fields, "decode_batches", max_count, &interface->decode_batches));
+  return interface_read_sizes(fields, "head_rows", max_count, &interface->head_rows);
 }
 
 static iree_status_t interface_check_version(const json_t* value) {
@@ -226,18 +264,16 @@ static iree_status_t interface_check_version(const json_t* value) {
 }
 
 static iree_status_t interface_read(const json_t* value, mlxcel_program_interface_t* interface) {
-  static const char* const names[] = {"version",     "module_name", "parameter_scope", "kv_dtype",       "layer_count",    "kv_head_count", "head_dim",
-                                      "hidden_size", "vocab_size",  "rope_width",      "prefill_chunks", "decode_batches", "head_rows",     "parameters"};
+  static const char* const names[] = {"version",     "kind",           "module_name",    "parameter_scope", "kv_dtype",
+                                      "layer_count", "kv_head_count",  "head_dim",       "hidden_size",     "vocab_size",
+                                      "rope_width",  "prefill_chunks", "decode_batches", "head_rows",       "parameters"};
   mlxcel_json_fields_t fields;
   IREE_RETURN_IF_ERROR(interface_check_version(value));
   IREE_RETURN_IF_ERROR(mlxcel_json_fields_open(value, "interface", IREE_ARRAYSIZE(names), names, &fields));
+  IREE_RETURN_IF_ERROR(interface_read_kind(&fields, interface));
   IREE_RETURN_IF_ERROR(interface_read_identifier(&fields, "module_name", sizeof(interface->module_name), interface->module_name));
   IREE_RETURN_IF_ERROR(interface_read_identifier(&fields, "parameter_scope", sizeof(interface->parameter_scope), interface->parameter_scope));
-  IREE_RETURN_IF_ERROR(interface_read_dtype(&fields, "kv_dtype", interface->kv_dtype));
-  IREE_RETURN_IF_ERROR(interface_read_dimensions(&fields, interface));
-  IREE_RETURN_IF_ERROR(interface_read_sizes(&fields, "prefill_chunks", &interface->prefill_chunks));
-  IREE_RETURN_IF_ERROR(interface_read_sizes(&fields, "decode_batches", &interface->decode_batches));
-  IREE_RETURN_IF_ERROR(interface_read_sizes(&fields, "head_rows", &interface->head_rows));
+  IREE_RETURN_IF_ERROR(interface_read_model(&fields, interface));
   return interface_read_parameters(&fields, interface);
 }
 

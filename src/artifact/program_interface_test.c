@@ -27,6 +27,7 @@ static void program_interface_survives_a_round_trip(void** state) {
   assert_int_equal(interface.prefill_chunks.count, 2);
   assert_int_equal(interface.prefill_chunks.values[1], 64);
   assert_int_equal(interface.rope_width, 4);
+  assert_string_equal(interface.kind, "decoder");
   json_t* again = NULL;
   TEST_ASSERT_OK(mlxcel_program_interface_to_json(&interface, &again));
   assert_true(json_equal(value, again));
@@ -105,6 +106,11 @@ static void program_interface_refuses_values_out_of_range(void** state) {
       {"parameter_scope", "\"é\""},
       {"kv_dtype", "\"f32\""},
       {"kv_dtype", "\"FLOAT32X\""},
+      {"kv_dtype", "\"I32\""},
+      {"kv_dtype", "\"\""},
+      {"kind", "\"\""},
+      {"kind", "\"Decoder\""},
+      {"kind", "\"a kind of twenty chars\""},
       {"prefill_chunks", "[2, 1]"},
       {"prefill_chunks", "[0]"},
       {"prefill_chunks", "[1, 1]"},
@@ -114,6 +120,50 @@ static void program_interface_refuses_values_out_of_range(void** state) {
       {"module_name", "\"a123456789012345678901234567890123\""},
   };
   for (size_t i = 0; i < IREE_ARRAYSIZE(cases); ++i) expect_refusal(cases[i][0], cases[i][1]);
+}
+
+static void program_interface_caches_have_one_of_three_dtypes(void** state) {
+  (void)state;
+  static const char* const names[] = {"F32", "F16", "BF16"};
+  static const uint32_t bytes[] = {4, 2, 2};
+  for (size_t i = 0; i < IREE_ARRAYSIZE(names); ++i) {
+    json_t* value = sample_json();
+    json_object_set_new(value, "kv_dtype", json_string(names[i]));
+    mlxcel_program_interface_t interface;
+    TEST_ASSERT_OK(mlxcel_program_interface_from_json(value, &interface));
+    assert_int_equal(mlxcel_program_interface_kv_element_bytes(&interface), bytes[i]);
+    mlxcel_program_interface_deinitialize(&interface);
+    json_decref(value);
+  }
+}
+
+static json_t* operation_json(void) {
+  test_request_t sample;
+  test_request_initialize("", &sample);
+  test_request_set_operation(&sample);
+  json_t* value = NULL;
+  TEST_ASSERT_OK(mlxcel_program_interface_to_json(&sample.interface, &value));
+  test_request_deinitialize(&sample);
+  return value;
+}
+
+static void program_interface_of_an_operation_has_no_model(void** state) {
+  (void)state;
+  static const char* const fields[][2] = {{"kv_dtype", "\"F32\""}, {"layer_count", "1"},     {"kv_head_count", "1"}, {"head_dim", "1"},
+                                          {"hidden_size", "1"},    {"vocab_size", "1"},      {"rope_width", "1"},    {"prefill_chunks", "[1]"},
+                                          {"head_rows", "[1]"},    {"decode_batches", "[1]"}};
+  json_t* value = operation_json();
+  mlxcel_program_interface_t interface;
+  TEST_ASSERT_OK(mlxcel_program_interface_from_json(value, &interface));
+  assert_string_equal(interface.kind, "operation");
+  mlxcel_program_interface_deinitialize(&interface);
+  for (size_t i = 0; i < IREE_ARRAYSIZE(fields); ++i) {
+    json_t* changed = json_copy(value);
+    json_object_set_new(changed, fields[i][0], json_loads(fields[i][1], JSON_DECODE_ANY, NULL));
+    TEST_ASSERT_STATUS(mlxcel_program_interface_from_json(changed, &interface), IREE_STATUS_INVALID_ARGUMENT, fields[i][0]);
+    json_decref(changed);
+  }
+  json_decref(value);
 }
 
 static void program_interface_refuses_bad_parameters(void** state) {
@@ -156,10 +206,11 @@ static void program_interface_refuses_to_write_what_cannot_be_read(void** state)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(program_interface_survives_a_round_trip),          cmocka_unit_test(program_interface_keeps_parameters_sorted_and_unique),
-      cmocka_unit_test(program_interface_names_an_unknown_field),         cmocka_unit_test(program_interface_names_every_missing_or_mistyped_field),
-      cmocka_unit_test(program_interface_refuses_values_out_of_range),    cmocka_unit_test(program_interface_refuses_bad_parameters),
-      cmocka_unit_test(program_interface_rejects_other_versions_by_name), cmocka_unit_test(program_interface_refuses_to_write_what_cannot_be_read),
+      cmocka_unit_test(program_interface_caches_have_one_of_three_dtypes), cmocka_unit_test(program_interface_of_an_operation_has_no_model),
+      cmocka_unit_test(program_interface_survives_a_round_trip),           cmocka_unit_test(program_interface_keeps_parameters_sorted_and_unique),
+      cmocka_unit_test(program_interface_names_an_unknown_field),          cmocka_unit_test(program_interface_names_every_missing_or_mistyped_field),
+      cmocka_unit_test(program_interface_refuses_values_out_of_range),     cmocka_unit_test(program_interface_refuses_bad_parameters),
+      cmocka_unit_test(program_interface_rejects_other_versions_by_name),  cmocka_unit_test(program_interface_refuses_to_write_what_cannot_be_read),
   };
   return cmocka_run_group_tests_name("program_interface", tests, NULL, NULL);
 }

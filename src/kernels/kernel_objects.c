@@ -6,6 +6,7 @@
 // From kernel_objects.S.
 extern const unsigned char mlxcel_kernel_object_v3[], mlxcel_kernel_object_v3_end[];
 extern const unsigned char mlxcel_kernel_object_v4[], mlxcel_kernel_object_v4_end[];
+extern const unsigned char mlxcel_kernel_object_mlx[], mlxcel_kernel_object_mlx_end[];
 
 const char* mlxcel_kernel_level_name(mlxcel_kernel_level_t level) { return level == MLXCEL_KERNEL_LEVEL_V4 ? "v4" : "v3"; }
 const char* mlxcel_kernel_target(mlxcel_kernel_level_t level) { return level == MLXCEL_KERNEL_LEVEL_V4 ? "llvm-cpu x86-64-v4" : "llvm-cpu x86-64-v3"; }
@@ -47,6 +48,10 @@ iree_const_byte_span_t mlxcel_kernel_object_bytes(mlxcel_kernel_level_t level) {
     return iree_make_const_byte_span(mlxcel_kernel_object_v4, (iree_host_size_t)(mlxcel_kernel_object_v4_end - mlxcel_kernel_object_v4));
   }
   return iree_make_const_byte_span(mlxcel_kernel_object_v3, (iree_host_size_t)(mlxcel_kernel_object_v3_end - mlxcel_kernel_object_v3));
+}
+
+iree_const_byte_span_t mlxcel_kernel_mlx_object_bytes(void) {
+  return iree_make_const_byte_span(mlxcel_kernel_object_mlx, (iree_host_size_t)(mlxcel_kernel_object_mlx_end - mlxcel_kernel_object_mlx));
 }
 
 // The arithmetic is all in the kernels; what IREE itself generates are copies and fills. Reassociation is off all the same, so that nothing that a later helper

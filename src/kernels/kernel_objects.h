@@ -13,7 +13,7 @@ iree_status_t mlxcel_kernel_level_select(iree_string_view_t requested, mlxcel_ke
 
 // The object's bytes (in this program's read-only data).
 iree_const_byte_span_t mlxcel_kernel_object_bytes(mlxcel_kernel_level_t level);
-// Those of kernels/mlx: one build, plain scalar x86-64-v3, for every level.
+// Those of kernels/mlx: one build, for x86-64-v3, for every level.
 iree_const_byte_span_t mlxcel_kernel_mlx_object_bytes(void);
 // "llvm-cpu x86-64-v3".
 const char* mlxcel_kernel_target(mlxcel_kernel_level_t level);

@@ -1,4 +1,4 @@
-// The table that the emitter writes calls from says what kernel_abi.h declares, and the object files hold what the table names.
+// The table that the emitter writes calls from says what kernel_abi.h and mlx_abi.h declare, and the object files hold what the table names.
 #include "kernels/kernel_table.h"
 
 #include <setjmp.h>
@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "kernels/kernel_abi.h"
 #include "kernels/kernel_objects.h"
+#include "kernels/mlx_abi.h"
 
 // --- the declarations as text, by the preprocessor ---------------------------------------------------------------------------------------------
 
@@ -22,7 +23,7 @@ typedef struct declared_kernel_t {
   const char* parameters;  // "const int32_t *tokens_base, size_t tokens_offset, ..., size_t group, size_t groups"
 } declared_kernel_t;
 #define DECLARED_KERNEL(name, arguments) {#name, EXPANDED_TEXT_OF(arguments)},
-static const declared_kernel_t declared_kernels[] = {MLXCEL_KERNELS(DECLARED_KERNEL)};
+static const declared_kernel_t declared_kernels[] = {MLXCEL_KERNELS(DECLARED_KERNEL) MLXCEL_MLX_KERNELS(DECLARED_KERNEL) MLXCEL_HOST_KERNELS(DECLARED_KERNEL)};
 #define DECLARED_COUNT (sizeof(declared_kernels) / sizeof(declared_kernels[0]))
 
 typedef struct parameter_t {
@@ -45,13 +46,17 @@ static bool next_parameter(const char** text, parameter_t* out) {
   return true;
 }
 
-// A written f32 buffer is the result if it is called |out|, else one that is updated in place.
+// A written buffer is the result if it is called |out|, else one that is updated in place.
 static char parameter_kind(const parameter_t* parameter) {
   static const struct {
     const char* type;
     char kind;
-  } kinds[] = {{"const float *", 'f'}, {"const int32_t *", 'i'}, {"const uint8_t *", 'b'}, {"float *", 't'}, {"int32_t ", 'n'}, {"float ", 'e'}};
-  if (strcmp(parameter->type, "float *") == 0 && strcmp(parameter->name, "out_base") == 0) return 'o';
+  } kinds[] = {{"const float *", 'f'}, {"const int32_t *", 'i'}, {"const uint8_t *", 'b'}, {"float *", 't'},
+               {"uint8_t *", 'T'},     {"int32_t ", 'n'},        {"float ", 'e'}};
+  if (strcmp(parameter->name, "out_base") == 0) {
+    if (strcmp(parameter->type, "float *") == 0) return 'o';
+    if (strcmp(parameter->type, "uint8_t *") == 0) return 'B';
+  }
   for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i) {
     if (strcmp(parameter->type, kinds[i].type) == 0) return kinds[i].kind;
   }
@@ -99,35 +104,73 @@ static void kernels_table_arguments_are_the_declared_ones(void** state) {
     char kinds[64];
     derive_kinds(declared_kernels[i].parameters, kinds);
     if (strcmp(mlxcel_kernel_info((mlxcel_kernel_id_t)i)->arguments, kinds) != 0) {
-      fail_msg("%s: kernel_abi.h declares %s (%s), the table says %s", declared_kernels[i].symbol, kinds, declared_kernels[i].parameters,
+      fail_msg("%s: the header declares %s (%s), the table says %s", declared_kernels[i].symbol, kinds, declared_kernels[i].parameters,
                mlxcel_kernel_info((mlxcel_kernel_id_t)i)->arguments);
     }
   }
 }
 
-static void kernels_source_digest_is_a_sha256(void** state) {
+static void kernels_are_found_by_symbol(void** state) {
   (void)state;
-  const char* digest = mlxcel_kernel_source_digest();
-  assert_int_equal(strlen(digest), 64);
-  assert_int_equal(strspn(digest, "0123456789abcdef"), 64);
+  for (int i = 0; i < MLXCEL_KERNEL_COUNT; ++i) {
+    const mlxcel_kernel_info_t* kernel = mlxcel_kernel_info((mlxcel_kernel_id_t)i);
+    assert_ptr_equal(mlxcel_kernel_find(kernel->symbol), kernel);
+  }
+  static const char* const unknown[] = {"", "mlxcel_pinned_", "mlxcel_pinned_embe", "mlxcel_pinned_embedd", "pinned_embed"};
+  for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); ++i) assert_null(mlxcel_kernel_find(unknown[i]));
+}
+
+static void kernels_symbol_prefix_names_the_object(void** state) {
+  (void)state;
+  static const char* const prefixes[MLXCEL_KERNEL_OBJECT_COUNT] = {"mlxcel_pinned_", "mlxcel_mlx_", "mlxcel_host_"};
+  for (int i = 0; i < MLXCEL_KERNEL_COUNT; ++i) {
+    const mlxcel_kernel_info_t* kernel = mlxcel_kernel_info((mlxcel_kernel_id_t)i);
+    assert_int_equal(strncmp(kernel->symbol, prefixes[kernel->object], strlen(prefixes[kernel->object])), 0);
+  }
+}
+
+static void kernels_objects_have_names_of_their_own(void** state) {
+  (void)state;
+  assert_string_equal(mlxcel_kernel_object_file(MLXCEL_KERNEL_OBJECT_PINNED), "pinned_f32.o");
+  assert_string_equal(mlxcel_kernel_object_file(MLXCEL_KERNEL_OBJECT_MLX), "mlx_cpu.o");
+  assert_null(mlxcel_kernel_object_file(MLXCEL_KERNEL_OBJECT_HOST));
+  assert_string_equal(mlxcel_kernel_executable(MLXCEL_KERNEL_OBJECT_PINNED), "kernels");
+  assert_string_equal(mlxcel_kernel_executable(MLXCEL_KERNEL_OBJECT_MLX), "mlx_kernels");
+  assert_string_equal(mlxcel_kernel_executable(MLXCEL_KERNEL_OBJECT_HOST), "host_kernels");
+}
+
+static void kernels_source_digests_are_distinct_sha256(void** state) {
+  (void)state;
+  for (int object = 0; object < MLXCEL_KERNEL_OBJECT_COUNT; ++object) {
+    const char* digest = mlxcel_kernel_object_source_digest((mlxcel_kernel_object_t)object);
+    assert_int_equal(strlen(digest), 64);
+    assert_int_equal(strspn(digest, "0123456789abcdef"), 64);
+    for (int other = 0; other < object; ++other) assert_string_not_equal(digest, mlxcel_kernel_object_source_digest((mlxcel_kernel_object_t)other));
+  }
+  assert_string_equal(mlxcel_kernel_source_digest(), mlxcel_kernel_object_source_digest(MLXCEL_KERNEL_OBJECT_PINNED));
 }
 
 // --- objects -------------------------------------------------------------------------------------------------------------------------------------
 
-static void kernels_objects_hold_every_symbol(void** state) {
+static void expect_symbols(iree_const_byte_span_t bytes, mlxcel_kernel_object_t object) {
+  assert_true(bytes.data_length > 64);
+  assert_memory_equal(bytes.data,
+                      "\x7f"
+                      "ELF",
+                      4);
+  for (int i = 0; i < MLXCEL_KERNEL_COUNT; ++i) {
+    const mlxcel_kernel_info_t* kernel = mlxcel_kernel_info((mlxcel_kernel_id_t)i);
+    bool found = memmem(bytes.data, bytes.data_length, kernel->symbol, strlen(kernel->symbol) + 1) != NULL;
+    if (found != (kernel->object == object)) fail_msg("the bytes of object %d %s %s", (int)object, found ? "hold" : "lack", kernel->symbol);
+  }
+}
+
+static void kernels_objects_hold_their_symbols_and_no_other(void** state) {
   (void)state;
   for (int level = 0; level < MLXCEL_KERNEL_LEVEL_COUNT; ++level) {
-    iree_const_byte_span_t object = mlxcel_kernel_object_bytes((mlxcel_kernel_level_t)level);
-    assert_true(object.data_length > 64);
-    assert_memory_equal(object.data,
-                        "\x7f"
-                        "ELF",
-                        4);
-    for (int i = 0; i < MLXCEL_KERNEL_COUNT; ++i) {
-      const char* symbol = mlxcel_kernel_info((mlxcel_kernel_id_t)i)->symbol;
-      if (!memmem(object.data, object.data_length, symbol, strlen(symbol) + 1)) fail_msg("the object of level %d lacks %s", level, symbol);
-    }
+    expect_symbols(mlxcel_kernel_object_bytes((mlxcel_kernel_level_t)level), MLXCEL_KERNEL_OBJECT_PINNED);
   }
+  expect_symbols(mlxcel_kernel_mlx_object_bytes(), MLXCEL_KERNEL_OBJECT_MLX);
 }
 
 static void kernels_objects_differ_by_level(void** state) {
@@ -208,8 +251,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(kernels_table_lists_the_declared_kernels),
       cmocka_unit_test(kernels_table_arguments_are_the_declared_ones),
-      cmocka_unit_test(kernels_source_digest_is_a_sha256),
-      cmocka_unit_test(kernels_objects_hold_every_symbol),
+      cmocka_unit_test(kernels_are_found_by_symbol),
+      cmocka_unit_test(kernels_symbol_prefix_names_the_object),
+      cmocka_unit_test(kernels_objects_have_names_of_their_own),
+      cmocka_unit_test(kernels_source_digests_are_distinct_sha256),
+      cmocka_unit_test(kernels_objects_hold_their_symbols_and_no_other),
       cmocka_unit_test(kernels_objects_differ_by_level),
       cmocka_unit_test(kernels_unknown_level_lists_the_valid_ones),
       cmocka_unit_test(kernels_named_level_is_taken_or_refused_by_name),

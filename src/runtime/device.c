@@ -25,10 +25,11 @@ static uint32_t usable_processor_count(void) {
   return count < 1 ? 1 : count > (int)MLXCEL_THREADS_MAX ? MLXCEL_THREADS_MAX : (uint32_t)count;
 }
 
-static iree_status_t create_loader(iree_allocator_t allocator, iree_hal_executable_loader_t** out_loader) {
+static iree_status_t create_loader(mlxcel_device_t* device, iree_hal_executable_loader_t** out_loader) {
   iree_hal_executable_plugin_manager_t* plugins = NULL;
-  IREE_RETURN_IF_ERROR(iree_hal_executable_plugin_manager_create(0, allocator, &plugins));
-  iree_status_t status = iree_hal_embedded_elf_loader_create(plugins, allocator, out_loader);
+  IREE_RETURN_IF_ERROR(iree_hal_executable_plugin_manager_create(/*capacity=*/1, device->allocator, &plugins));
+  iree_status_t status = iree_hal_executable_plugin_manager_register_provider(plugins, mlxcel_host_imports_provider(&device->imports));
+  if (iree_status_is_ok(status)) status = iree_hal_embedded_elf_loader_create(plugins, device->allocator, out_loader);
   iree_hal_executable_plugin_manager_release(plugins);
   return status;
 }
@@ -54,7 +55,7 @@ static iree_status_t create_task_device(mlxcel_device_t* device, iree_hal_execut
 static iree_status_t create_local_device(mlxcel_device_t* device, bool is_task) {
   iree_hal_executable_loader_t* loader = NULL;
   iree_hal_allocator_t* heap = NULL;
-  iree_status_t status = create_loader(device->allocator, &loader);
+  iree_status_t status = create_loader(device, &loader);
   if (iree_status_is_ok(status)) status = iree_hal_allocator_create_heap(IREE_SV("local"), device->allocator, device->allocator, &heap);
   iree_hal_device_create_params_t create_params = iree_hal_device_create_params_default();
   create_params.proactor_pool = device->proactor_pool;
@@ -117,6 +118,10 @@ iree_status_t mlxcel_device_check_name(iree_string_view_t name) {
 }
 
 iree_status_t mlxcel_device_open(const mlxcel_device_options_t* options, mlxcel_device_t** out_device) {
+  return mlxcel_device_open_with_imports(options, mlxcel_host_kernel_find, out_device);
+}
+
+iree_status_t mlxcel_device_open_with_imports(const mlxcel_device_options_t* options, mlxcel_host_kernel_find_fn_t find, mlxcel_device_t** out_device) {
   *out_device = NULL;
   IREE_RETURN_IF_ERROR(mlxcel_device_check_name(options->name));
   if (options->thread_count > MLXCEL_THREADS_MAX) {
@@ -127,6 +132,7 @@ iree_status_t mlxcel_device_open(const mlxcel_device_options_t* options, mlxcel_
   IREE_RETURN_IF_ERROR(iree_allocator_malloc(allocator, sizeof(*device), (void**)&device));
   memset(device, 0, sizeof(*device));
   device->allocator = allocator;
+  device->imports.find = find;
   bool is_task = iree_string_view_equal(options->name, IREE_SV("local-task"));
   if (!is_task && options->thread_count > 1)
     mlxcel_log(MLXCEL_LOG_WARNING, "local-sync runs on the calling thread; %u threads need local-task", options->thread_count);

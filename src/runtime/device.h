@@ -6,6 +6,7 @@
 #include "iree/async/util/proactor_pool.h"
 #include "iree/hal/api.h"
 #include "iree/vm/api.h"
+#include "runtime/host_imports.h"
 #include "runtime/runtime.h"
 
 struct mlxcel_device_t {
@@ -16,6 +17,10 @@ struct mlxcel_device_t {
   iree_hal_device_t* hal_device;
   iree_hal_device_group_t* group;
   uint32_t thread_count;
+  mlxcel_host_imports_t imports;  // of every module on this device
 };
+
+// As mlxcel_device_open, with other functions behind the names that kernels import; for tests.
+iree_status_t mlxcel_device_open_with_imports(const mlxcel_device_options_t* options, mlxcel_host_kernel_find_fn_t find, mlxcel_device_t** out_device);
 
 #endif  // MLXCEL_RUNTIME_DEVICE_H_

@@ -85,7 +85,7 @@ static iree_status_t invoke(mlxcel_program_t* program, const iree_vm_function_t*
     status = iree_vm_list_push_ref_move(inputs, &ref);
   }
   if (iree_status_is_ok(status)) {
-    status = iree_vm_invoke(program->vm_context, *function, IREE_VM_INVOCATION_FLAG_NONE, NULL, inputs, outputs, allocator);
+    status = iree_vm_invoke(program->module.context, *function, IREE_VM_INVOCATION_FLAG_NONE, NULL, inputs, outputs, allocator);
   }
   if (iree_status_is_ok(status)) {
     *out_first = iree_vm_list_get_buffer_view_assign(outputs, 0);
@@ -105,8 +105,16 @@ static iree_status_t run_rows(mlxcel_program_t* program, const mlxcel_function_s
   return invoke(program, &item->function, sizeof(arguments) / sizeof(arguments[0]), arguments, out_first);
 }
 
+// Logits are f32 in every profile.
+static iree_status_t check_logits(iree_hal_buffer_view_t* view, uint32_t row_count, uint32_t width) {
+  iree_device_size_t bytes = iree_hal_buffer_view_byte_length(view), needed = (iree_device_size_t)row_count * width * sizeof(float);
+  if (iree_hal_buffer_view_element_type(view) == IREE_HAL_ELEMENT_TYPE_FLOAT_32 && bytes >= needed) return iree_ok_status();
+  return iree_make_status(IREE_STATUS_DATA_LOSS, "the module's logits aren't f32 [%u, %u]; remove the artifact from the cache", row_count, width);
+}
+
 // Copies |row_count| rows of |width| floats out of |view|.
 static iree_status_t read_rows(iree_hal_buffer_view_t* view, uint32_t row_count, uint32_t width, const int32_t* positions, float* out) {
+  IREE_RETURN_IF_ERROR(check_logits(view, row_count, width));
   iree_hal_buffer_mapping_t mapping;
   IREE_RETURN_IF_ERROR(iree_hal_buffer_map_range(iree_hal_buffer_view_buffer(view), IREE_HAL_MAPPING_MODE_SCOPED, IREE_HAL_MEMORY_ACCESS_READ, 0,
                                                  (iree_device_size_t)row_count * width * sizeof(float), &mapping));

@@ -3,6 +3,7 @@
 #define MLXCEL_RUNTIME_PROGRAM_H_
 
 #include "runtime/host_buffer.h"
+#include "runtime/loaded_module.h"
 
 typedef struct mlxcel_program_function_t {  // one size of prefill, decode or head
   iree_vm_function_t function;
@@ -19,9 +20,7 @@ struct mlxcel_program_t {
   mlxcel_device_t* device;
   const mlxcel_program_interface_t* interface;
   uint32_t slot_count, context;
-  uint64_t copied_parameter_bytes;
-  iree_vm_module_t *hal_module, *parameters_module, *bytecode_module;
-  iree_vm_context_t* vm_context;
+  mlxcel_loaded_module_t module;
   mlxcel_function_set_t prefill, decode, head;
   mlxcel_host_buffer_t tokens, slots, positions;  // i32 [largest rows], filled before each call
   mlxcel_host_buffer_t k_cache, v_cache, rope_cos, rope_sin;

@@ -36,8 +36,10 @@ typedef struct mlxcel_program_options_t {
 
 typedef struct mlxcel_program_t mlxcel_program_t;
 
-// Verifies the fingerprint of every exported function on the bare module, binds every parameter to its tensor (dtype and byte count checked), creates the
-// VM context and a zeroed KV cache. |device|, |artifact| and |checkpoint| are borrowed and must outlive the program.
+// Refuses another kind or contract than asked for (FAILED_PRECONDITION; with |expected_contract| the message names clause and field), verifies the fingerprint
+// of every exported function on the bare module (DATA_LOSS), all before any of its code runs; then binds every parameter to its tensor (dtype and byte count
+// checked), creates the VM context and a zeroed KV cache of the interface's kv_dtype. |device|, |artifact| and |checkpoint| are borrowed and must outlive the
+// program.
 iree_status_t mlxcel_program_load(mlxcel_device_t* device, const mlxcel_artifact_t* artifact, const mlxcel_checkpoint_t* checkpoint,
                                   const mlxcel_program_options_t* options, mlxcel_program_t** out_program);
 void mlxcel_program_unload(mlxcel_program_t* program);
@@ -69,13 +71,14 @@ iree_status_t mlxcel_program_decode(mlxcel_program_t* program, const mlxcel_rows
 // --- any module (interface kind "operation"): micro-oracles and taps ------------------------------------------------------------------------
 typedef struct mlxcel_module_t mlxcel_module_t;
 
-// Verifies contract and fingerprint as mlxcel_program_load does, binds parameters to |checkpoint| (NULL if the module has none) and creates the VM context.
-// |device|, |artifact| and |checkpoint| are borrowed and must outlive the module.
+// Verifies kind, contract and fingerprint as mlxcel_program_load does (slots and context of |options| aren't read), binds parameters to |checkpoint| (NULL if
+// the module has none) and creates the VM context. |device|, |artifact| and |checkpoint| are borrowed and must outlive the module.
 iree_status_t mlxcel_module_load(mlxcel_device_t* device, const mlxcel_artifact_t* artifact, const mlxcel_checkpoint_t* checkpoint,
                                  const mlxcel_program_options_t* options, mlxcel_module_t** out_module);
 void mlxcel_module_unload(mlxcel_module_t* module);
-// Calls the exported function "operation". Arguments are copied in (an argument that the module updates in place doesn't change here); results are allocated
-// and freed by the caller (mlxcel_host_tensor_deinitialize). |result_count| is what the caller expects: INTERNAL otherwise. On error no result is left.
+// Calls the exported function "operation" with i32, u8, f32, f16 and bf16 tensors (u8 meets tensors of i8). Arguments are copied in (an argument that the
+// module updates in place doesn't change here); results are allocated and freed by the caller (mlxcel_host_tensor_deinitialize). |result_count| is what the
+// caller expects: INTERNAL otherwise. On error no result is left.
 iree_status_t mlxcel_module_call(mlxcel_module_t* module, size_t argument_count, const mlxcel_host_tensor_t* arguments, size_t result_count,
                                  mlxcel_host_tensor_t* out_results);
 
