@@ -12,9 +12,10 @@ const mlxcel_cli_command_t* const mlxcel_cli_commands[] = {
     &mlxcel_cli_command_compile,
     &mlxcel_cli_command_cache,
     &mlxcel_cli_command_devices,
-    &mlxcel_cli_command_completion,
-    &mlxcel_cli_command_taps,
     &mlxcel_cli_command_oracle,
+    &mlxcel_cli_command_capabilities,
+    &mlxcel_cli_command_taps,
+    &mlxcel_cli_command_completion,
     NULL,
 };
 _Static_assert(sizeof(mlxcel_cli_commands) / sizeof(mlxcel_cli_commands[0]) <= COMMANDS_MAX, "names in mlxcel_cli_command_nearest");

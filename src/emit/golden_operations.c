@@ -9,6 +9,7 @@
 
 typedef const mlxcel_operation_t operation_t;
 static operation_t dequantize = {.op = MLXCEL_OP_DEQUANTIZE, T(BF16, BF16), AFFINE4, .in_features = 64, .out_features = 5};
+static operation_t dequantize_f32 = {.op = MLXCEL_OP_DEQUANTIZE, T(F32, F32), AFFINE4, .in_features = 64, .out_features = 5};
 static operation_t embedding = {.op = MLXCEL_OP_EMBEDDING, T(F32, F32), AFFINE4, .rows = 3, .in_features = 64, .out_features = 5};
 static operation_t dense_matmul = {.op = MLXCEL_OP_DENSE_MATMUL, T(F16, F16), .has_bias = true, .rows = 3, .in_features = 33, .out_features = 5};
 static operation_t dense_matmul_f32 = {.op = MLXCEL_OP_DENSE_MATMUL, T(F32, BF16), .has_bias = true, .rows = 3, .in_features = 33, .out_features = 5};
@@ -106,6 +107,7 @@ static const golden_module_t modules[] = {
     MLX(cumulative_norm),
     MLX(conv1d),
     MLX(conv2d),
+    PINNED(dequantize_f32),
     PINNED(embedding),
     PINNED(dense_matmul_f32),
     PINNED(quantized_matmul_f32),

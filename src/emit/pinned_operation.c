@@ -35,15 +35,22 @@ static const char* obstacle_of(const mlxcel_operation_t* operation) {
   return operation->dtype == MLXCEL_DTYPE_F32 ? obstacle_of_class(operation) : "it computes in f32 only: widen the operands";
 }
 
-static mlxcel_value_t emit_table(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands) {
-  bool lookup = operation->op == MLXCEL_OP_EMBEDDING;
-  int64_t count = lookup ? operation->rows : operation->out_features;
-  mlxcel_value_t tokens = lookup ? operands[0] : mlxcel_operand_rows(builder, count, 0, 1);  // dequantize: every row, in order
-  mlxcel_value_t positions = lookup ? operands[1] : mlxcel_operand_rows(builder, count, 0, 0);
+static mlxcel_value_t emit_embedding(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands) {
   mlxcel_weight_t table;
-  mlxcel_operand_weight(operation, lookup ? operands + 2 : operands, operation->out_features, &table);
-  const mlxcel_emit_rows_t rows = {.count = count, .slots = positions, .positions = positions};
-  return mlxcel_emit_embedding(builder, &rows, &table, tokens);
+  mlxcel_operand_weight(operation, operands + 2, operation->out_features, &table);
+  const mlxcel_emit_rows_t rows = {.count = operation->rows, .slots = operands[1], .positions = operands[1]};
+  return mlxcel_emit_embedding(builder, &rows, &table, operands[0]);
+}
+
+// Every row of the table, in order.
+static mlxcel_value_t emit_dequantize(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands) {
+  mlxcel_weight_t table;
+  mlxcel_operand_weight(operation, operands, operation->out_features, &table);
+  mlxcel_emit_clause(builder, operation);
+  mlxcel_value_t tokens = mlxcel_operand_rows(builder, operation->out_features, 0, 1);
+  mlxcel_value_t positions = mlxcel_operand_rows(builder, operation->out_features, 0, 0);
+  const mlxcel_emit_rows_t rows = {.count = operation->out_features, .slots = positions, .positions = positions};
+  return mlxcel_pinned_embed(builder, &rows, &table, tokens);
 }
 
 static mlxcel_value_t emit_matmul(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands) {
@@ -92,8 +99,9 @@ mlxcel_value_t mlxcel_pinned_emit_operation(mlxcel_module_builder_t* builder, co
   }
   switch (operation->op) {
     case MLXCEL_OP_EMBEDDING:
+      return emit_embedding(builder, operation, operands);
     case MLXCEL_OP_DEQUANTIZE:
-      return emit_table(builder, operation, operands);
+      return emit_dequantize(builder, operation, operands);
     case MLXCEL_OP_RMS_NORM:
       return emit_norm(builder, operation, operands);
     case MLXCEL_OP_ACTIVATION_PROJECTION:

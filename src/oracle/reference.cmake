@@ -2,7 +2,7 @@
 include("${CMAKE_SOURCE_DIR}/cmake/mlxcel_mlx.cmake")
 add_subdirectory(mlx)
 
-mlxcel_library(mlxcel_reference SOURCES reference.c reference_process.c reference_protocol.c DEPS mlxcel_contract)
+mlxcel_library(mlxcel_reference SOURCES reference_client.c reference_process.c reference_protocol.c DEPS mlxcel_contract)
 set(mlxcel_reference_program "")
 if(MLXCEL_MLX_FOUND)
   set(mlxcel_reference_program "$<TARGET_FILE:mlxcel-mlx-reference>")

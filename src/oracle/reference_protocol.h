@@ -8,12 +8,12 @@
 //   compute:  u32 size of the description, description (operation, operand types), then every operand's bytes without gaps
 //   result:   u32 size of the description, description (the type), then its bytes
 //   error:    u32 status code, string
-// A string is a u32 length and its bytes.
+// A string is a u32 length and its bytes. Where an operation stands in a composition (its |within|) doesn't travel: MLX computes the same.
 #ifndef MLXCEL_ORACLE_REFERENCE_PROTOCOL_H_
 #define MLXCEL_ORACLE_REFERENCE_PROTOCOL_H_
 
 #include "base/strbuf.h"
-#include "oracle/reference.h"
+#include "oracle/mlx_reference.h"
 
 #define MLXCEL_REFERENCE_MAGIC 0x46524d58u  // "XMRF"
 #define MLXCEL_REFERENCE_PROTOCOL_VERSION 1u

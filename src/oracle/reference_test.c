@@ -1,5 +1,5 @@
 // The MLX reference: what it computes, and what happens when its program is wrong, dies, hangs or lies. Parts that need MLX are skipped without it.
-#include "oracle/reference.h"
+#include "oracle/mlx_reference.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -292,6 +292,20 @@ static void four_bit_matmul_is_the_documented_order_of_mlx(void** state) {
   }
 }
 
+// MLX writes its compiled graphs to its TMPDIR; without a C++ compiler it silently doesn't fuse.
+static bool has_compiled_graphs(void) {
+  DIR* directory = opendir(test_folder);
+  assert_non_null(directory);
+  bool found = false;
+  for (struct dirent* entry; (entry = readdir(directory));) {
+    char path[4600];
+    snprintf(path, sizeof(path), "%s/%s/mlx", test_folder, entry->d_name);
+    found = found || (entry->d_name[0] != '.' && mlxcel_path_is_directory(path));
+  }
+  closedir(directory);
+  return found;
+}
+
 static void fused_graphs_give_the_bits_of_eager_ones(void** state) {
   (void)state;
   REQUIRE_MLX();
@@ -311,7 +325,9 @@ static void fused_graphs_give_the_bits_of_eager_ones(void** state) {
     mlxcel_host_tensor_deinitialize(&second);
     case_close(&c);
   }
+  if (mlxcel_path_exists("/usr/bin/g++")) assert_true(has_compiled_graphs());
   mlxcel_reference_close(fused);
+  assert_false(has_compiled_graphs());
 }
 
 static void what_mlx_cannot_do_is_an_error_and_the_next_request_works(void** state) {

@@ -6,7 +6,7 @@
 
 #include "oracle/claims.h"
 #include "oracle/operands.h"
-#include "oracle/reference.h"
+#include "oracle/mlx_reference.h"
 
 // The candidate's identity.
 typedef struct mlxcel_report_candidate_t {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "contract/contract_parse.h"
 #include "emit/operation_emitter.h"
+#include "kernels/kernel_objects.h"
 #include "qualify/gate.h"
 
 static const char* or_none(const char* text) { return text ? text : "none"; }
@@ -109,8 +110,9 @@ typedef struct capability_list_t {
   const mlxcel_profile_t* profile;
   const mlxcel_identity_t* identity;
   const mlxcel_evidence_list_t* evidence;
-  const char* failure;          // of the self-check, "" without; closes everything that it speaks for
-  mlxcel_contract_t* contract;  // not NULL: only collects the clauses
+  const char* failure;         // of the self-check, "" without; closes everything that it speaks for
+  mlxcel_contract_t contract;  // the profile's clauses so far: operations that share one make one row
+  bool only_collects;          // the clauses, no rows
 } capability_list_t;
 
 static iree_status_t list_reserve(capability_list_t* list) {
@@ -147,7 +149,9 @@ static iree_status_t visit_clause(void* user_data, const mlxcel_operation_t* ope
     IREE_RETURN_IF_ERROR(mlxcel_emit_clause_of(list->profile, operation, &emitted));
     clause = &emitted.clause;
   }
-  if (list->contract) return mlxcel_contract_add(list->contract, clause);
+  size_t count = list->contract.clause_count;
+  IREE_RETURN_IF_ERROR(mlxcel_contract_add(&list->contract, clause));
+  if (list->only_collects || list->contract.clause_count == count) return iree_ok_status();
   mlxcel_gate_verdict_t verdict;
   IREE_RETURN_IF_ERROR(mlxcel_gate_judge(list->profile, clause, list->identity, list->evidence, &verdict));
   IREE_RETURN_IF_ERROR(list_reserve(list));
@@ -158,14 +162,13 @@ static iree_status_t visit_clause(void* user_data, const mlxcel_operation_t* ope
 // Runs the self-check over every clause of the default profile; what it finds becomes |failure|.
 static iree_status_t list_self_check(const char* cpu_level, char failure[160]) {
   failure[0] = 0;
-  mlxcel_contract_t contract;
-  mlxcel_contract_initialize(MLXCEL_PROFILE_PINNED_F32, &contract);
-  capability_list_t collector = {.profile = mlxcel_profile_find(IREE_SV(MLXCEL_PROFILE_PINNED_F32)), .contract = &contract};
+  capability_list_t collector = {.profile = mlxcel_profile_find(IREE_SV(MLXCEL_PROFILE_PINNED_F32)), .only_collects = true};
+  mlxcel_contract_initialize(MLXCEL_PROFILE_PINNED_F32, &collector.contract);
   char* text = NULL;
   mlxcel_sha256_hex_t fingerprint;
   iree_status_t status = mlxcel_profile_visit(collector.profile, visit_clause, &collector);
-  if (iree_status_is_ok(status)) status = mlxcel_contract_finish(&contract, &text, &fingerprint);
-  mlxcel_contract_deinitialize(&contract);
+  if (iree_status_is_ok(status)) status = mlxcel_contract_finish(&collector.contract, &text, &fingerprint);
+  mlxcel_contract_deinitialize(&collector.contract);
   IREE_RETURN_IF_ERROR(status);
   status = mlxcel_self_check_run(iree_make_cstring_view(text), cpu_level);
   free(text);
@@ -194,7 +197,10 @@ static iree_status_t list_profiles_on(const list_sources_t* sources, const char*
     list->profile = profile;
     list->evidence = pinned ? &sources->built_in : &sources->store;
     list->failure = pinned ? sources->failure : NULL;
-    IREE_RETURN_IF_ERROR(mlxcel_profile_visit(profile, visit_clause, list));
+    mlxcel_contract_initialize(profile->name, &list->contract);
+    iree_status_t status = mlxcel_profile_visit(profile, visit_clause, list);
+    mlxcel_contract_deinitialize(&list->contract);
+    IREE_RETURN_IF_ERROR(status);
   }
   return iree_ok_status();
 }
@@ -211,11 +217,13 @@ iree_status_t mlxcel_capability_list(const char* evidence_folder, const char* co
                                      mlxcel_capability_t** out_capabilities) {
   *out_count = 0;
   *out_capabilities = NULL;
-  list_sources_t sources = {.cpu_level = cpu_level, .compiler_digest = compiler_digest};
+  mlxcel_kernel_level_t level = MLXCEL_KERNEL_LEVEL_V3;
+  IREE_RETURN_IF_ERROR(mlxcel_kernel_level_select(iree_make_cstring_view(cpu_level ? cpu_level : ""), &level));
+  list_sources_t sources = {.cpu_level = mlxcel_kernel_level_name(level), .compiler_digest = compiler_digest};
   capability_list_t list = {0};
   iree_status_t status = load_evidence(true, NULL, &sources.built_in);
   if (iree_status_is_ok(status)) status = load_evidence(false, evidence_folder, &sources.store);
-  if (iree_status_is_ok(status)) status = list_self_check(cpu_level, sources.failure);
+  if (iree_status_is_ok(status)) status = list_self_check(sources.cpu_level, sources.failure);
   if (iree_status_is_ok(status)) status = list_fill(&sources, &list);
   mlxcel_evidence_list_deinitialize(&sources.built_in);
   mlxcel_evidence_list_deinitialize(&sources.store);

@@ -125,5 +125,5 @@ iree_status_t mlxcel_evidence_read(const char* folder, mlxcel_evidence_list_t* o
 
 iree_status_t mlxcel_evidence_built_in(mlxcel_evidence_list_t* out_list) {
   size_t size = (size_t)(mlxcel_builtin_evidence_end - mlxcel_builtin_evidence);
-  return mlxcel_evidence_list_parse(iree_make_string_view(mlxcel_builtin_evidence, size), "the evidence inside this program", out_list);
+  return mlxcel_evidence_list_parse_own(iree_make_string_view(mlxcel_builtin_evidence, size), "the evidence inside this program", out_list);
 }

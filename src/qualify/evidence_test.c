@@ -457,12 +457,21 @@ static void evidence_folder_follows_the_environment(void** state) {
   free(saved_home);
 }
 
-static void evidence_that_is_built_in_is_valid(void** state) {
+static void evidence_that_is_built_in_is_valid_and_of_the_default_profile(void** state) {
   (void)state;
-  mlxcel_evidence_list_t list;
-  assert_ok(mlxcel_evidence_built_in(&list));
-  for (size_t i = 0; i < list.count; ++i) assert_string_equal(list.items[i].profile, "pinned-f32");
-  mlxcel_evidence_list_deinitialize(&list);
+  char *text = NULL, *again = NULL;
+  size_t size = 0;
+  mlxcel_evidence_list_t committed, built_in;
+  assert_ok(mlxcel_file_read(MLXCEL_SOURCE_DIR "/src/qualify/builtin_evidence.json", MLXCEL_EVIDENCE_FILE_BYTES_MAX, &text, &size));
+  assert_ok(mlxcel_evidence_list_parse(iree_make_string_view(text, size), "builtin_evidence.json", &committed));
+  assert_ok(mlxcel_evidence_built_in(&built_in));
+  assert_ok(mlxcel_evidence_list_to_text(&built_in, &again));
+  assert_string_equal(text, again);
+  for (size_t i = 0; i < built_in.count; ++i) assert_string_equal(built_in.items[i].profile, "pinned-f32");
+  mlxcel_evidence_list_deinitialize(&committed);
+  mlxcel_evidence_list_deinitialize(&built_in);
+  free(text);
+  free(again);
 }
 
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_setup, folder_teardown)
@@ -482,7 +491,7 @@ int main(void) {
       WITH_FOLDER(evidence_store_below_a_file_is_refused_by_name),
       WITH_FOLDER(evidence_store_that_is_read_only_can_be_read),
       cmocka_unit_test(evidence_folder_follows_the_environment),
-      cmocka_unit_test(evidence_that_is_built_in_is_valid),
+      cmocka_unit_test(evidence_that_is_built_in_is_valid_and_of_the_default_profile),
   };
   return cmocka_run_group_tests_name("qualify_evidence", tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "contract/contract_version.h"
 #include "runtime/program_test_support.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -212,8 +213,9 @@ static char* hollow_module_text(const char* odd, const char* attributes) {
     if (is_odd) {
       mlxcel_strbuf_append_cstring(&text, attributes);
     } else {
-      mlxcel_strbuf_append_format(&text, "attributes {iree.reflection = {\"mlxcel.contract\" = \"%s\", \"mlxcel.contract.version\" = \"1\"}}",
-                                  fixture.artifact.contract_fingerprint.text);
+      mlxcel_strbuf_append_format(
+          &text, "attributes {iree.reflection = {\"mlxcel.contract\" = \"%s\", \"mlxcel.contract.version\" = \"" MLXCEL_CONTRACT_VERSION_TEXT "\"}}",
+          fixture.artifact.contract_fingerprint.text);
     }
     mlxcel_strbuf_append_cstring(&text, " {\n    return %0 : i32\n  }\n");
   }
@@ -247,7 +249,8 @@ static void runtime_function_of_another_contract_is_refused_before_anything_runs
   static const char* const functions[] = {"prefill_16", "decode_4", "head_4"};  // the last of each kind: all are looked at
   for (size_t i = 0; i < COUNT_OF(functions); ++i) {
     char attributes[256];
-    snprintf(attributes, sizeof(attributes), "attributes {iree.reflection = {\"mlxcel.contract\" = \"%s\", \"mlxcel.contract.version\" = \"1\"}}", other);
+    snprintf(attributes, sizeof(attributes),
+             "attributes {iree.reflection = {\"mlxcel.contract\" = \"%s\", \"mlxcel.contract.version\" = \"" MLXCEL_CONTRACT_VERSION_TEXT "\"}}", other);
     EXPECT_HOLLOW_MODULE_REFUSED(functions[i], attributes, IREE_STATUS_DATA_LOSS, functions[i], other, fixture.artifact.contract_fingerprint.text,
                                  "remove the artifact");
   }
@@ -259,9 +262,10 @@ static void runtime_function_without_a_contract_is_refused_before_anything_runs(
   char attributes[256];
   snprintf(attributes, sizeof(attributes), "attributes {iree.reflection = {\"mlxcel.contract\" = \"%s\"}}", fixture.artifact.contract_fingerprint.text);
   EXPECT_HOLLOW_MODULE_REFUSED("decode_1", attributes, IREE_STATUS_DATA_LOSS, "decode_1", "carries no mlxcel.contract.version");
-  snprintf(attributes, sizeof(attributes), "attributes {iree.reflection = {\"mlxcel.contract\" = \"%s\", \"mlxcel.contract.version\" = \"2\"}}",
+  snprintf(attributes, sizeof(attributes), "attributes {iree.reflection = {\"mlxcel.contract\" = \"%s\", \"mlxcel.contract.version\" = \"1\"}}",
            fixture.artifact.contract_fingerprint.text);
-  EXPECT_HOLLOW_MODULE_REFUSED("prefill_4", attributes, IREE_STATUS_DATA_LOSS, "prefill_4", "mlxcel.contract.version inside the module is 2, expected 1");
+  EXPECT_HOLLOW_MODULE_REFUSED("prefill_4", attributes, IREE_STATUS_DATA_LOSS, "prefill_4",
+                               "mlxcel.contract.version inside the module is 1, expected " MLXCEL_CONTRACT_VERSION_TEXT);
 }
 
 static void runtime_missing_function_is_named(void** state) {

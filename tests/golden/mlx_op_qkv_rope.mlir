@@ -49,7 +49,7 @@
 // rounding=position-scale:f32+exponent:f32+exp:f32+angle:f32+cos-sin:f32+product:f32+sum:f32
 // association=none
 // dequantization=none
-// constants=log-base:f64-to-f32
+// constants=log-base:f32
 // functions=mlx-exp-1+mlx-sin-1+mlx-cos-1
 // denormals=keep
 // algorithm=mlxcel_mlx_rope

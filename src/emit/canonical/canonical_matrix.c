@@ -1,5 +1,5 @@
-// Matrices: affine weights made dense, and products with dense and affine ones. Every sum over the input features is one chain of fused multiply-adds in f32,
-// in order of the features, rounded once.
+// Matrices: affine weights made dense, and products with dense and affine ones. Every sum over the input features is one f32 accumulator, in order of the
+// features, rounded once at the end; a dense product is a dot_general, whose steps are fused multiply-adds.
 #include "emit/canonical/canonical_common.h"
 
 #define CODE_BITS_OF_A_BYTE 8
@@ -104,8 +104,9 @@ static mlxcel_value_t contracted(mlxcel_module_builder_t* builder, const affine_
   mlxcel_loop_output(&loop, mlxcel_hlo_filled(builder, zero, 2, dims), "01");
   mlxcel_loop_begin(builder, &loop);
   mlxcel_value_t element = mlxcel_body_widen(builder, loop.in[0]);
-  // A multiplication and an addition, not math.fma: so back ends recognize a contraction. On CPU they are contracted, as in a dot_general.
-  mlxcel_value_t product = mlxcel_body_binary(builder, "arith.mulf", element, loop.in[1]);
+  // The product is kept apart. Written as a plain multiplication it would be fused into the sum for many rows (there the loop becomes a matrix product) and not
+  // for one row (there it is vectorized together with the dequantization): a row's bits would depend on the batch.
+  mlxcel_value_t product = mlxcel_body_product(builder, element, loop.in[1]);
   mlxcel_value_t sum = mlxcel_body_binary(builder, "arith.addf", loop.out[0], product);
   return mlxcel_loop_end(builder, &loop, &sum);
 }

@@ -28,6 +28,8 @@ void mlxcel_dispatch_add_weight(mlxcel_module_builder_t* builder, mlxcel_dispatc
 void mlxcel_dispatch_add_i32(mlxcel_module_builder_t* builder, mlxcel_dispatch_t* dispatch, int64_t value);
 int32_t mlxcel_weight_format(const mlxcel_weight_t* weight);
 int32_t mlxcel_weight_flags(const mlxcel_weight_t* weight, bool residual);
+// Rows of a table by the pinned kernel, without a clause: f32[rows, in_features].
+mlxcel_value_t mlxcel_pinned_embed(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_weight_t* table, mlxcel_value_t tokens);
 // How many shares |units| of work are cut into.
 uint32_t mlxcel_workgroups_for(int64_t units);
 

@@ -17,11 +17,12 @@ static mlxcel_value_t gelu_erf(mlxcel_module_builder_t* builder, mlxcel_value_t 
 
 // 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))); the power and tanh are the host's.
 static mlxcel_value_t gelu_tanh(mlxcel_module_builder_t* builder, mlxcel_value_t x) {
+  mlxcel_value_t half = mlxcel_mlx_scalar(builder, MLXCEL_MLX_MULTIPLY, x, 0.5);
   mlxcel_value_t y = mlxcel_mlx_scalar(builder, MLXCEL_MLX_MULTIPLY, mlxcel_mlx_host(builder, MLXCEL_HOST_POWER, x, 3.0), 0.044715);
   y = mlxcel_mlx_binary(builder, MLXCEL_MLX_ADD, x, y);
   y = mlxcel_mlx_scalar(builder, MLXCEL_MLX_MULTIPLY, y, sqrt(2.0 / M_PI));
   y = mlxcel_mlx_scalar(builder, MLXCEL_MLX_ADD, mlxcel_mlx_host(builder, MLXCEL_HOST_TANH, y, 0.0), 1.0);
-  return mlxcel_mlx_binary(builder, MLXCEL_MLX_MULTIPLY, mlxcel_mlx_scalar(builder, MLXCEL_MLX_MULTIPLY, x, 0.5), y);
+  return mlxcel_mlx_binary(builder, MLXCEL_MLX_MULTIPLY, half, y);
 }
 
 // x * sigmoid(1.702 * x)

@@ -43,14 +43,14 @@ static function function_of(mlxcel_op_class_t op) {
 static double working_bytes(const mlxcel_operation_t& operation, const mlxcel_operand_t& result) {
   const double result_bytes = 4.0 * static_cast<double>(mlxcel_operand_element_count(&result));
   if (operation.op == MLXCEL_OP_ATTENTION) {
-    return 4.0 * static_cast<double>(operation.heads) * static_cast<double>(operation.rows) * static_cast<double>(operation.keys);  // scores
+    return result_bytes + 4.0 * static_cast<double>(operation.heads) * static_cast<double>(operation.rows) * static_cast<double>(operation.keys);  // scores
   }
   if (operation.op == MLXCEL_OP_CONVOLUTION) {  // every output position's window, and the padded input
     const double window = static_cast<double>(operation.kernel_h * operation.kernel_w) * static_cast<double>(operation.in_features);
     const double height = static_cast<double>(operation.in_h + operation.pad_h_low + operation.pad_h_high);
     const double width = static_cast<double>(operation.in_w + operation.pad_w_low + operation.pad_w_high);
     const double padded = 4.0 * static_cast<double>(operation.batch) * height * width * static_cast<double>(operation.in_features);
-    return result_bytes / static_cast<double>(operation.out_features) * window + padded;
+    return result_bytes + result_bytes / static_cast<double>(operation.out_features) * window + padded;
   }
   return result_bytes;
 }

@@ -1,10 +1,10 @@
-// reference.h: the MLX reference: a child process (mlxcel-mlx-reference, linked with libmlx) that computes operations with MLX's own functions on its CPU
+// mlx_reference.h: the MLX reference: a child process (mlxcel-mlx-reference, linked with libmlx) that computes operations with MLX's own functions on its CPU
 // device.
 //
 // The process gets a private TMPDIR and an environment that states every switch that changes bits (MLX_ENABLE_TF32=0, MLX_DISABLE_COMPILE as asked). It lives
 // as long as the handle; one request at a time. A crash, a hang (time limit) or a foreign MLX version is an error of that request, never of this process.
-#ifndef MLXCEL_ORACLE_REFERENCE_H_
-#define MLXCEL_ORACLE_REFERENCE_H_
+#ifndef MLXCEL_ORACLE_MLX_REFERENCE_H_
+#define MLXCEL_ORACLE_MLX_REFERENCE_H_
 
 #include "base/sha256.h"
 #include "contract/operation.h"
@@ -37,4 +37,4 @@ const mlxcel_reference_identity_t* mlxcel_reference_identity(const mlxcel_refere
 iree_status_t mlxcel_reference_compute(mlxcel_reference_t* reference, const mlxcel_operation_t* operation, size_t operand_count,
                                        const mlxcel_host_tensor_t* operands, mlxcel_host_tensor_t* out_result);
 
-#endif  // MLXCEL_ORACLE_REFERENCE_H_
+#endif  // MLXCEL_ORACLE_MLX_REFERENCE_H_

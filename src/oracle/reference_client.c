@@ -1,4 +1,4 @@
-#include "oracle/reference.h"
+#include "oracle/mlx_reference.h"
 
 #include <stdlib.h>
 #include <string.h>
