@@ -4,10 +4,13 @@
 
 #include "contract/contract.h"
 
+// A contract is a part of a manifest: a few hundred bytes a clause.
+#define MLXCEL_CONTRACT_TEXT_BYTES_MAX (1u << 20)
+
 // A parsed contract owns its strings.
 typedef struct mlxcel_parsed_contract_t {
   uint32_t version;
-  char* profile;
+  const char* profile;
   size_t clause_count;
   mlxcel_clause_t* clauses;  // in the text's (sorted) order; strings in |text|
   char* text;                // storage
@@ -24,7 +27,7 @@ iree_status_t mlxcel_contract_compare(iree_string_view_t expected, iree_string_v
 // One line a difference ("clause 3 (rms-norm plain): rounding: A -> B"; "only in A: ..."), appended to |out_text|. |*out_count| = how many.
 iree_status_t mlxcel_contract_diff(iree_string_view_t left, iree_string_view_t right, mlxcel_strbuf_t* out_text, size_t* out_count);
 
-// Checks every field of a clause against the closed sets (vocabulary.h). INVALID_ARGUMENT names field and value.
+// Checks every field of a clause against the closed sets (vocabulary.h), and that the variant is one of the op's. INVALID_ARGUMENT names field and value.
 iree_status_t mlxcel_clause_check(const mlxcel_clause_t* clause);
 
 // SHA-256 of one clause's canonical text: the identity under which evidence is recorded.
