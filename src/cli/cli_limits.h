@@ -3,7 +3,7 @@
 #define MLXCEL_CLI_CLI_LIMITS_H_
 
 #define MLXCEL_CLI_OPTIONS_MAX 64u               // of one subcommand; the widest has about 35
-#define MLXCEL_CLI_POSITIONALS_MAX 4u            // no subcommand takes more than one
+#define MLXCEL_CLI_POSITIONALS_MAX 32u           // `oracle run` takes every class by name
 #define MLXCEL_CLI_LIST_ITEMS_MAX 64u            // uses of one repeatable option; equals the engine's limit of stop strings
 #define MLXCEL_CLI_LOGIT_BIAS_MAX 4096u          // pairs; larger lists are a file's job, and each pair costs work in every step
 #define MLXCEL_CLI_LOGIT_BIAS_VALUE_MAX 1e9      // finite and far above any logit, so that sums stay finite

@@ -12,8 +12,10 @@ extern const mlxcel_cli_command_t mlxcel_cli_command_import;
 extern const mlxcel_cli_command_t mlxcel_cli_command_inspect;
 extern const mlxcel_cli_command_t mlxcel_cli_command_compile;
 extern const mlxcel_cli_command_t mlxcel_cli_command_cache;
+extern const mlxcel_cli_command_t mlxcel_cli_command_capabilities;
 extern const mlxcel_cli_command_t mlxcel_cli_command_devices;
 extern const mlxcel_cli_command_t mlxcel_cli_command_completion;
+extern const mlxcel_cli_command_t mlxcel_cli_command_oracle;
 extern const mlxcel_cli_command_t mlxcel_cli_command_taps;
 
 // All of them, in the order of --help; NULL-terminated.

@@ -149,7 +149,7 @@ static void list_choices(const char* const* choices, char* buffer, size_t capaci
 }
 
 static bool add_positional(const mlxcel_cli_command_t* command, const char* text, mlxcel_cli_parsed_t* parsed) {
-  size_t maximum = command->positional_name ? 1 : 0;
+  size_t maximum = !command->positional_name ? 0 : command->positional_maximum ? command->positional_maximum : 1;
   if (parsed->positional_count >= maximum) {
     snprintf(parsed->message, sizeof(parsed->message), "unexpected argument '%s'; 'mlxcel %s --help' shows the usage", text, command->name);
     return false;

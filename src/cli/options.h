@@ -71,6 +71,7 @@ struct mlxcel_cli_command_t {
   size_t group_count;
   const char* positional_name;  // NULL = takes none
   size_t positional_minimum;
+  size_t positional_maximum;                                      // 0 = 1
   const char* const* positional_choices;                          // NULL = any text
   size_t settings_size;                                           // 0 = none
   void (*initialize)(void* settings);                             // writes the defaults into zeroed memory; may be NULL

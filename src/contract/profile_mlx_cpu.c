@@ -131,7 +131,7 @@ static const mlxcel_profile_row_t rows[] = {
     ATTENTION(MASK_NONE, ""),
     ATTENTION(MASK_CAUSAL, ""),
     ATTENTION(MASK_ADDITIVE, "+mask:T"),
-    ROPE(false, "position-scale:f32+exponent:f32+exp:f32+angle:f32", "log-base:f64-to-f32", "mlx-exp-1"),
+    ROPE(false, "position-scale:f32+exponent:f32+exp:f32+angle:f32", "log-base:f32", "mlx-exp-1"),
     ROPE(true, "position-scale:f32+reciprocal:f32+angle:f32", "frequencies:f32-nearest", "ieee-div"),
     {.op = MLXCEL_OP_KV_STORE, ANY_T, EXACT, .operand_dtype = "T", .result_dtype = "T", .algorithm = "mlxcel_mlx_kv_store"},
     {.op = MLXCEL_OP_PREFIX_SCAN,

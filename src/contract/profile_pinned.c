@@ -18,6 +18,13 @@
 static const mlxcel_profile_row_t rows[] = {
     {.op = MLXCEL_OP_EMBEDDING, F32, WEIGHTS(DENSE), .dequantization = "exact-widen", .algorithm = "mlxcel_pinned_embed"},
     {.op = MLXCEL_OP_EMBEDDING, F32, WEIGHTS(AFFINE), .rounding = "weight:fma-f32", .dequantization = "fma-f32", .algorithm = "mlxcel_pinned_embed"},
+    {.op = MLXCEL_OP_DEQUANTIZE,  // every row of a table that is f32 itself
+     F32,
+     .source = MLXCEL_SOURCE_AFFINE,
+     .weights = MLXCEL_D(F32),
+     .rounding = "weight:fma-f32",
+     .dequantization = "fma-f32",
+     .algorithm = "mlxcel_pinned_embed"},
     DENSE_MATMUL(NONE, "mlxcel_pinned_matmul"),
     DENSE_MATMUL(ACTIVATION_PROJECTION, "mlxcel_pinned_gate_up"),
     DENSE_MATMUL(QKV_ROPE, "mlxcel_pinned_qkv_rope"),

@@ -76,9 +76,9 @@ static void expect_classes(const char* name, size_t count, const mlxcel_op_class
 
 static void profiles_define_their_op_classes(void** state) {
   (void)state;
-  static const mlxcel_op_class_t pinned[] = {MLXCEL_OP_EMBEDDING, MLXCEL_OP_DENSE_MATMUL, MLXCEL_OP_QUANTIZED_MATMUL,
-                                             MLXCEL_OP_RMS_NORM,  MLXCEL_OP_RESIDUAL_ADD, MLXCEL_OP_SILU_GATE,
-                                             MLXCEL_OP_ROPE,      MLXCEL_OP_ATTENTION,    MLXCEL_OP_KV_STORE};
+  static const mlxcel_op_class_t pinned[] = {MLXCEL_OP_EMBEDDING, MLXCEL_OP_DEQUANTIZE,   MLXCEL_OP_DENSE_MATMUL, MLXCEL_OP_QUANTIZED_MATMUL,
+                                             MLXCEL_OP_RMS_NORM,  MLXCEL_OP_RESIDUAL_ADD, MLXCEL_OP_SILU_GATE,    MLXCEL_OP_ROPE,
+                                             MLXCEL_OP_ATTENTION, MLXCEL_OP_KV_STORE};
   static const mlxcel_op_class_t all[] = {
       MLXCEL_OP_EMBEDDING,    MLXCEL_OP_DEQUANTIZE,  MLXCEL_OP_DENSE_MATMUL,    MLXCEL_OP_QUANTIZED_MATMUL, MLXCEL_OP_LAYER_NORM, MLXCEL_OP_RMS_NORM,
       MLXCEL_OP_RESIDUAL_ADD, MLXCEL_OP_ACTIVATION,  MLXCEL_OP_SILU_GATE,       MLXCEL_OP_SOFTMAX,          MLXCEL_OP_ATTENTION,  MLXCEL_OP_ROPE,
@@ -305,7 +305,7 @@ static void assert_undefined(const char* profile, const mlxcel_operation_t* oper
 static void profiles_refuse_what_they_do_not_define_and_say_what_they_do(void** state) {
   (void)state;
   const mlxcel_operation_t softmax = {.op = MLXCEL_OP_SOFTMAX, .variant = MLXCEL_VARIANT_PRECISE};
-  assert_undefined(MLXCEL_PROFILE_PINNED_F32, &softmax, "softmax (precise) of f32", "it defines: embedding, dense-matmul");
+  assert_undefined(MLXCEL_PROFILE_PINNED_F32, &softmax, "softmax (precise) of f32", "it defines: embedding, dequantize, dense-matmul");
   const mlxcel_operation_t half = {.op = MLXCEL_OP_DENSE_MATMUL, .dtype = MLXCEL_DTYPE_BF16, .weight_dtype = MLXCEL_DTYPE_BF16};
   assert_undefined(MLXCEL_PROFILE_PINNED_F32, &half, "dense-matmul (none) of bf16", "of f32 with dense f32|f16|bf16");
   const mlxcel_operation_t gemma = {.op = MLXCEL_OP_RMS_NORM, .variant = MLXCEL_VARIANT_GEMMA};

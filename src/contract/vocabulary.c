@@ -162,11 +162,14 @@ static bool version_is_legal(iree_string_view_t value) {
 }
 _Static_assert(MLXCEL_ALGORITHM_VERSION_MAX == 99, "versions have one or two digits");
 
+// One digest, or several joined by '+': an algorithm's kernels may come from different objects.
+#define DIGEST_SIZE 64
 static bool digest_is_legal(iree_string_view_t value) {
   if (is_none(value)) return true;
-  if (value.size != 64) return false;
+  if ((value.size + 1) % (DIGEST_SIZE + 1) != 0) return false;
   for (size_t i = 0; i < value.size; ++i) {
-    if (!memchr("0123456789abcdef", value.data[i], 16)) return false;
+    bool is_joint = i % (DIGEST_SIZE + 1) == DIGEST_SIZE;
+    if (is_joint ? value.data[i] != '+' : !memchr("0123456789abcdef", value.data[i], 16)) return false;
   }
   return true;
 }
@@ -315,10 +318,12 @@ static iree_status_t visit_versions(const alternatives_t* all) {
 }
 
 static iree_status_t visit_digests(const alternatives_t* all) {
-  char text[65];
+  char text[3 * (DIGEST_SIZE + 1)];  // the three kernel objects' at most
+  size_t size = all->value.size;
   if (is_none(all->value)) return visit_other(all, "0000000000000000000000000000000000000000000000000000000000000000");
   IREE_RETURN_IF_ERROR(visit_other(all, "none"));
-  for (size_t i = 0; i < 64; i += 63) {  // the first and the last digit
+  if (size >= sizeof(text)) return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "a digest of %zu bytes joins more than there are kernel objects", size);
+  for (size_t i = 0; i < size; i += size - 1) {  // the first and the last digit
     snprintf(text, sizeof(text), "%.*s", MLXCEL_SV(all->value));
     text[i] = text[i] == '0' ? '1' : '0';
     IREE_RETURN_IF_ERROR(visit_other(all, text));

@@ -1,4 +1,4 @@
-// The pinned compiler accepts every golden file as it lies in tests/golden, with the kernels' object beside it.
+// The pinned compiler accepts every golden file as it lies in tests/golden, with the kernels' objects beside it.
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -29,8 +29,15 @@ typedef struct fixture_t {
 
 static void path_in(const char* folder, const char* name, char path[512]) { snprintf(path, 512, "%s/%s", folder, name); }
 
+static fixture_t fixture;
+
+static bool publish_object(const char* name, iree_const_byte_span_t object) {
+  char path[512];
+  path_in(fixture.folder, name, path);
+  return iree_status_is_ok(mlxcel_file_publish(path, object.data, object.data_length));
+}
+
 static int fixture_setup(void** state) {
-  static fixture_t fixture;
   const char* named = getenv("MLXCEL_XLA_IREE_COMPILE");
   fixture.compiler = named && named[0] ? named : MLXCEL_DEFAULT_COMPILER;
   if (access(fixture.compiler, X_OK) != 0) {
@@ -40,36 +47,35 @@ static int fixture_setup(void** state) {
   const char* parent = getenv("TMPDIR");
   iree_status_t status = mlxcel_directory_create_temporary(parent && parent[0] ? parent : "/tmp", "mlxcel-golden-", &fixture.folder);
   if (!iree_status_is_ok(status)) return 1;
-  char path[512];
-  path_in(fixture.folder, MLXCEL_KERNEL_OBJECT_FILE, path);
-  iree_const_byte_span_t object = mlxcel_kernel_object_bytes(MLXCEL_KERNEL_LEVEL_V3);
   *state = &fixture;
-  return iree_status_is_ok(mlxcel_file_publish(path, object.data, object.data_length)) ? 0 : 1;
+  bool published = publish_object(MLXCEL_KERNEL_OBJECT_FILE, mlxcel_kernel_object_bytes(MLXCEL_KERNEL_LEVEL_V3)) &&
+                   publish_object(MLXCEL_KERNEL_MLX_OBJECT_FILE, mlxcel_kernel_mlx_object_bytes());
+  return published ? 0 : 1;
 }
 
 static int fixture_teardown(void** state) {
-  fixture_t* fixture = *state;
-  iree_status_ignore(mlxcel_directory_remove(fixture->folder));
-  free(fixture->folder);
+  (void)state;
+  iree_status_ignore(mlxcel_directory_remove(fixture.folder));
+  free(fixture.folder);
   return 0;
 }
 
 // Runs the compiler on |input|; its exit code, -1 if it can't be started. Diagnostics go to <folder>/diagnostics.
-static int compile(const fixture_t* fixture, char* input, char* output) {
+static int compile(const fixture_t* self, char* input, char* output) {
   enum { kFixed = 5 };
   char search_path[600], diagnostics[512];
-  snprintf(search_path, sizeof(search_path), "--iree-hal-executable-object-search-path=%s", fixture->folder);
-  path_in(fixture->folder, "diagnostics", diagnostics);
+  snprintf(search_path, sizeof(search_path), "--iree-hal-executable-object-search-path=%s", self->folder);
+  path_in(self->folder, "diagnostics", diagnostics);
   size_t flag_count = 0;
   const char* const* flags = mlxcel_kernel_compile_flags(MLXCEL_KERNEL_LEVEL_V3, &flag_count);
-  char* arguments[kFixed + 32] = {(char*)(uintptr_t)fixture->compiler, input, "-o", output, search_path};
+  char* arguments[kFixed + 32] = {(char*)(uintptr_t)self->compiler, input, "-o", output, search_path};
   assert_true(flag_count < 32);
   for (size_t i = 0; i < flag_count; ++i) arguments[kFixed + i] = (char*)(uintptr_t)flags[i];
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 2, diagnostics, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   pid_t child;
-  int started = posix_spawn(&child, fixture->compiler, &actions, NULL, arguments, environ);
+  int started = posix_spawn(&child, self->compiler, &actions, NULL, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   int status = 0;
   if (started != 0 || waitpid(child, &status, 0) != child) return -1;
@@ -83,13 +89,13 @@ static char* read_text(const char* path, uint64_t max_bytes, size_t* out_size) {
 }
 
 // The compiled module of golden |name|.
-static char* compile_golden(const fixture_t* fixture, const char* name, size_t* out_size) {
+static char* compile_golden(const fixture_t* self, const char* name, size_t* out_size) {
   char input[512], output[512], diagnostics_path[512];
   snprintf(input, sizeof(input), "%s/tests/golden/%s.mlir", MLXCEL_SOURCE_DIR, name);
-  path_in(fixture->folder, "module.vmfb", output);
-  path_in(fixture->folder, "diagnostics", diagnostics_path);
+  path_in(self->folder, "module.vmfb", output);
+  path_in(self->folder, "diagnostics", diagnostics_path);
   unlink(output);
-  int code = compile(fixture, input, output);
+  int code = compile(self, input, output);
   if (code != 0) {
     size_t size = 0;
     char* diagnostics = read_text(diagnostics_path, DIAGNOSTICS_BYTES_MAX, &size);

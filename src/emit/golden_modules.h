@@ -1,4 +1,4 @@
-// golden_modules.h: small modules, one for each use of a helper, as their texts are frozen in tests/golden. For tests.
+// golden_modules.h: small modules, one for each use of a helper and for operations of every class, as their texts are frozen in tests/golden. For tests.
 #ifndef MLXCEL_EMIT_GOLDEN_MODULES_H_
 #define MLXCEL_EMIT_GOLDEN_MODULES_H_
 
@@ -6,7 +6,9 @@
 
 typedef struct golden_module_t {
   const char* name;  // file: tests/golden/<name>.mlir
-  void (*build)(mlxcel_module_builder_t* builder);
+  const char* profile;
+  void (*build)(mlxcel_module_builder_t* builder);  // NULL: |operation| by mlxcel_emit_operation_module
+  const mlxcel_operation_t* operation;
 } golden_module_t;
 
 // NULL behind the last.

@@ -83,7 +83,7 @@ static void emit_every_golden_file_has_its_module(void** state) {
   closedir(folder);
 }
 
-#define MODULES_MAX 16
+#define MODULES_MAX 96
 
 static size_t emit_all(golden_text_t texts[MODULES_MAX]) {
   size_t count = 0;
@@ -128,13 +128,17 @@ static void emit_ignores_the_locale(void** state) {
   free_all(point, count);
 }
 
-// Modules that differ in their numerics differ in their fingerprints: no helper states the clauses of another.
+// Modules that differ in their numerics differ in their fingerprints: no helper states the clauses of another. An operation may be the very thing that a
+// model's helper emits, so only those of one kind are compared.
 static void emit_fingerprints_tell_modules_apart(void** state) {
   (void)state;
   golden_text_t texts[MODULES_MAX];
   size_t count = emit_all(texts);
   for (size_t i = 0; i < count; ++i) {
-    for (size_t j = 0; j < i; ++j) assert_string_not_equal(texts[i].fingerprint.text, texts[j].fingerprint.text);
+    for (size_t j = 0; j < i; ++j) {
+      if ((golden_module_at(i)->operation == NULL) != (golden_module_at(j)->operation == NULL)) continue;
+      assert_string_not_equal(texts[i].fingerprint.text, texts[j].fingerprint.text);
+    }
   }
   free_all(texts, count);
 }

@@ -1,6 +1,8 @@
 #include "emit/module_builder.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,18 +11,43 @@
 // Stands in function texts for the fingerprint, which is known only when all clauses are.
 #define FINGERPRINT_MARK "@FINGERPRINT@"
 
+_Static_assert((int)MLXCEL_ELEMENT_F32 == (int)MLXCEL_DTYPE_F32 && (int)MLXCEL_ELEMENT_F16 == (int)MLXCEL_DTYPE_F16 &&
+                   (int)MLXCEL_ELEMENT_BF16 == (int)MLXCEL_DTYPE_BF16 && (int)MLXCEL_ELEMENT_I32 == (int)MLXCEL_DTYPE_I32 &&
+                   (int)MLXCEL_ELEMENT_BYTE == (int)MLXCEL_DTYPE_U8,
+               "elements begin with the dtypes, in their order");
+
+mlxcel_element_t mlxcel_element_of(mlxcel_dtype_t dtype) { return (mlxcel_element_t)dtype; }
+
+mlxcel_dtype_t mlxcel_element_dtype(mlxcel_element_t element) {
+  assert(element != MLXCEL_ELEMENT_INDEX);
+  return (mlxcel_dtype_t)element;
+}
+
+static iree_status_t profile_check(const mlxcel_profile_t* profile, const char* name) {
+  if (!profile) {
+    return iree_make_status(IREE_STATUS_NOT_FOUND, "unknown numeric profile '%s'; `mlxcel contract show` lists the known ones", name);
+  }
+  if (!profile->is_declared_only) return iree_ok_status();
+  return iree_make_status(IREE_STATUS_UNIMPLEMENTED, "profile '%s' is declared only: its clauses can be read, but nothing is emitted for it; use %s or %s",
+                          name, MLXCEL_PROFILE_PINNED_F32, MLXCEL_PROFILE_MLX_CPU);
+}
+
 void mlxcel_module_builder_initialize(const char* module_name, const char* profile, mlxcel_module_builder_t* out_builder) {
   memset(out_builder, 0, sizeof(*out_builder));
   out_builder->module_name = module_name;
+  out_builder->profile = mlxcel_profile_find(iree_make_cstring_view(profile));
+  out_builder->status = profile_check(out_builder->profile, profile);
+  if (!out_builder->profile) out_builder->profile = mlxcel_profile_find(IREE_SV(MLXCEL_PROFILE_PINNED_F32));
   mlxcel_contract_initialize(profile, &out_builder->contract);
 }
 
 void mlxcel_module_builder_deinitialize(mlxcel_module_builder_t* builder) {
   mlxcel_contract_deinitialize(&builder->contract);
-  mlxcel_strbuf_t* texts[] = {&builder->functions, &builder->current, &builder->results, &builder->result_types, &builder->arguments};
+  mlxcel_strbuf_t* texts[] = {&builder->functions, &builder->current, &builder->results, &builder->result_types};
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); ++i) mlxcel_strbuf_deinitialize(texts[i]);
   for (size_t i = 0; i < builder->parameter_count; ++i) free(builder->parameters[i].key);
   free(builder->parameters);
+  free(builder->tap_list);
   iree_status_ignore(builder->status);
   memset(builder, 0, sizeof(*builder));
 }
@@ -39,25 +66,28 @@ void mlxcel_module_clause(mlxcel_module_builder_t* builder, const mlxcel_clause_
 }
 
 static const char* element_name(mlxcel_element_t element) {
-  static const char* const names[] = {"f32", "i32", "i8", "index"};
+  static const char* const names[] = {"f32", "f16", "bf16", "i32", "i8", "index"};
   return names[element];
 }
 
-static void append_type(mlxcel_strbuf_t* text, const mlxcel_value_t* value) {
-  if (value->is_scalar) {
-    mlxcel_strbuf_append_cstring(text, element_name(value->element));
-    return;
+mlxcel_type_text_t mlxcel_value_type(mlxcel_value_t value) {
+  mlxcel_type_text_t type;
+  if (value.is_scalar) {
+    snprintf(type.text, sizeof(type.text), "%s", element_name(value.element));
+    return type;
   }
-  mlxcel_strbuf_append_cstring(text, "tensor<");
-  for (uint32_t i = 0; i < value->rank; ++i) {
-    if (value->dims[i] == MLXCEL_DIM_DYNAMIC) {
-      mlxcel_strbuf_append_cstring(text, "?x");
-    } else {
-      mlxcel_strbuf_append_format(text, "%" PRId64 "x", value->dims[i]);
-    }
+  size_t size = (size_t)snprintf(type.text, sizeof(type.text), "tensor<");
+  for (uint32_t i = 0; i < value.rank; ++i) {
+    char* end = type.text + size;
+    size_t left = sizeof(type.text) - size;
+    size += (size_t)(value.dims[i] == MLXCEL_DIM_DYNAMIC ? snprintf(end, left, "?x") : snprintf(end, left, "%" PRId64 "x", value.dims[i]));
+    assert(size < sizeof(type.text));
   }
-  mlxcel_strbuf_append_format(text, "%s>", element_name(value->element));
+  snprintf(type.text + size, sizeof(type.text) - size, "%s>", element_name(value.element));
+  return type;
 }
+
+static void append_type(mlxcel_strbuf_t* text, const mlxcel_value_t* value) { mlxcel_strbuf_append_cstring(text, mlxcel_value_type(*value).text); }
 
 // "{%3, %4}" for a tensor with dynamic sizes, nothing for a static one.
 static void append_dynamic_sizes(mlxcel_strbuf_t* text, const mlxcel_value_t* value) {
@@ -83,7 +113,8 @@ void mlxcel_function_begin(mlxcel_module_builder_t* builder) {
   mlxcel_strbuf_clear(&builder->current);
   mlxcel_strbuf_clear(&builder->results);
   mlxcel_strbuf_clear(&builder->result_types);
-  mlxcel_strbuf_clear(&builder->arguments);
+  builder->argument_count = 0;
+  builder->function_tap_count = 0;
 }
 
 static void read_dynamic_sizes(mlxcel_module_builder_t* builder, mlxcel_value_t* value) {
@@ -102,10 +133,9 @@ mlxcel_value_t mlxcel_function_argument(mlxcel_module_builder_t* builder, mlxcel
   assert(rank >= 1 && rank <= MLXCEL_VALUE_RANK_MAX);
   mlxcel_value_t value = {.id = builder->next_id++, .element = element, .rank = rank};
   memcpy(value.dims, dims, rank * sizeof(*dims));
-  mlxcel_strbuf_append_format(&builder->arguments, "%s%%%" PRIu32 ": ", builder->arguments.size ? ", " : "", value.id);
-  append_type(&builder->arguments, &value);
-  if (output >= 0) mlxcel_strbuf_append_format(&builder->arguments, " {iree.abi.output = %d : index}", output);
   read_dynamic_sizes(builder, &value);
+  assert(builder->argument_count < MLXCEL_FUNCTION_ARGUMENTS_MAX);
+  builder->arguments[builder->argument_count++] = (mlxcel_function_argument_t){value, output};
   return value;
 }
 
@@ -118,12 +148,62 @@ void mlxcel_function_result(mlxcel_module_builder_t* builder, mlxcel_value_t val
 
 void mlxcel_function_end(mlxcel_module_builder_t* builder, const char* name) {
   mlxcel_strbuf_t* text = &builder->functions;
-  mlxcel_strbuf_append_format(text,
-                              "  func.func @%s(%s) -> (%s) attributes {iree.reflection = {\"mlxcel.contract\" = \"" FINGERPRINT_MARK
-                              "\", \"mlxcel.contract.version\" = \"%d\"}} {\n",
-                              name, builder->arguments.data, builder->result_types.data, MLXCEL_CONTRACT_VERSION);
+  mlxcel_strbuf_append_format(text, "  func.func @%s(", name);
+  for (uint32_t i = 0; i < builder->argument_count; ++i) {
+    const mlxcel_function_argument_t* argument = &builder->arguments[i];
+    mlxcel_strbuf_append_format(text, "%s%%%" PRIu32 ": %s", i ? ", " : "", argument->value.id, mlxcel_value_type(argument->value).text);
+    // Taps come before the function's own results.
+    if (argument->output >= 0) mlxcel_strbuf_append_format(text, " {iree.abi.output = %d : index}", argument->output + (int)builder->function_tap_count);
+  }
+  mlxcel_strbuf_append_format(
+      text, ") -> (%s) attributes {iree.reflection = {\"mlxcel.contract\" = \"" FINGERPRINT_MARK "\", \"mlxcel.contract.version\" = \"%d\"}} {\n",
+      builder->result_types.data, MLXCEL_CONTRACT_VERSION);
   mlxcel_strbuf_append(text, mlxcel_strbuf_view(&builder->current));
   mlxcel_strbuf_append_format(text, "    return %s : %s\n  }\n", builder->results.data, builder->result_types.data);
+}
+
+// Room for one more tap.
+static bool tap_reserve(mlxcel_module_builder_t* builder) {
+  if (builder->tap_count < builder->tap_capacity) return true;
+  size_t capacity = builder->tap_capacity ? builder->tap_capacity * 2 : 64;
+  mlxcel_module_tap_t* taps = realloc(builder->tap_list, capacity * sizeof(*taps));
+  if (!taps) return false;
+  builder->tap_list = taps;
+  builder->tap_capacity = capacity;
+  return true;
+}
+
+void mlxcel_module_tap(mlxcel_module_builder_t* builder, const char* name, mlxcel_value_t value) {
+  if (!builder->taps) return;
+  assert(!value.is_scalar && builder->output_count == builder->function_tap_count);  // before the function's results
+  if (!tap_reserve(builder)) {
+    mlxcel_module_fail(builder, iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the list of taps; free some memory"));
+    return;
+  }
+  mlxcel_module_tap_t* tap = &builder->tap_list[builder->tap_count++];
+  memset(tap, 0, sizeof(*tap));
+  snprintf(tap->name, sizeof(tap->name), "%s", name);
+  tap->type = (mlxcel_operand_t){.name = "tap", .dtype = mlxcel_element_dtype(value.element), .rank = value.rank};
+  for (uint32_t i = 0; i < value.rank; ++i) {
+    assert(value.dims[i] != MLXCEL_DIM_DYNAMIC);
+    tap->type.dims[i] = value.dims[i];
+  }
+  ++builder->function_tap_count;
+  mlxcel_function_result(builder, value);
+}
+
+void mlxcel_module_text(mlxcel_module_builder_t* builder, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char* line = NULL;
+  int size = vasprintf(&line, format, arguments);
+  va_end(arguments);
+  if (size < 0) {
+    mlxcel_module_fail(builder, iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for a line of the module; free some memory"));
+    return;
+  }
+  mlxcel_strbuf_append_format(&builder->current, "    %s\n", line);
+  free(line);
 }
 
 // --- values --------------------------------------------------------------------------------------------------------------------------------
@@ -147,6 +227,19 @@ mlxcel_value_t mlxcel_dim_i32(mlxcel_module_builder_t* builder, mlxcel_value_t t
   if (tensor.dims[dim] != MLXCEL_DIM_DYNAMIC) return mlxcel_constant_i32(builder, (int32_t)tensor.dims[dim]);
   mlxcel_value_t value = new_scalar(builder, MLXCEL_ELEMENT_I32);
   mlxcel_strbuf_append_format(&builder->current, "    %%%" PRIu32 " = arith.index_cast %%%" PRIu32 " : index to i32\n", value.id, tensor.dim_values[dim]);
+  return value;
+}
+
+mlxcel_value_t mlxcel_value_of(mlxcel_element_t element, uint32_t rank, const int64_t* dims) {
+  assert(rank <= MLXCEL_VALUE_RANK_MAX);
+  mlxcel_value_t value = {.element = element, .rank = rank};
+  if (rank) memcpy(value.dims, dims, rank * sizeof(*dims));
+  return value;
+}
+
+mlxcel_value_t mlxcel_value_new(mlxcel_module_builder_t* builder, mlxcel_element_t element, uint32_t rank, const int64_t* dims) {
+  mlxcel_value_t value = mlxcel_value_of(element, rank, dims);
+  value.id = builder->next_id++;
   return value;
 }
 
@@ -203,19 +296,22 @@ static bool operand_fits(char kind, const mlxcel_value_t* operand) {
     case 'i':
       return !operand->is_scalar && operand->element == MLXCEL_ELEMENT_I32;
     case 'b':
-      return !operand->is_scalar && operand->element == MLXCEL_ELEMENT_BYTE;
+    case 'T':
+      return !operand->is_scalar && operand->element != MLXCEL_ELEMENT_INDEX;
     default:
       return !operand->is_scalar && operand->element == MLXCEL_ELEMENT_F32;
   }
 }
+static bool kind_is_result(char kind) { return kind == 'o' || kind == 'B'; }
+static bool kind_is_tied(char kind) { return kind == 't' || kind == 'T'; }
 
 // Gives tied operands new SSA names; returns how many the kernel has.
 static uint32_t rename_tied(mlxcel_module_builder_t* builder, const mlxcel_dispatch_t* dispatch, mlxcel_value_t* out_tied) {
   uint32_t count = 0, operand = 0;
   for (const char* kind = mlxcel_kernel_info(dispatch->kernel)->arguments; *kind; ++kind) {
-    if (*kind == 'o') continue;
+    if (kind_is_result(*kind)) continue;
     assert(operand < dispatch->operand_count && operand_fits(*kind, &dispatch->operands[operand]));
-    if (*kind == 't') {
+    if (kind_is_tied(*kind)) {
       out_tied[count] = dispatch->operands[operand];
       out_tied[count++].id = builder->next_id++;
     }
@@ -225,35 +321,30 @@ static uint32_t rename_tied(mlxcel_module_builder_t* builder, const mlxcel_dispa
   return count;
 }
 
-static void append_result_types(mlxcel_strbuf_t* text, const mlxcel_dispatch_t* dispatch, uint32_t tied_count) {
-  mlxcel_strbuf_append_cstring(text, tied_count ? " -> (" : " -> ");
+// The dispatch's result types: tied operands, then the result if |has_result|.
+static void append_result_types(mlxcel_strbuf_t* text, const mlxcel_dispatch_t* dispatch, uint32_t tied_count, bool has_result) {
+  bool is_list = tied_count + (has_result ? 1u : 0u) > 1;
+  mlxcel_strbuf_append_cstring(text, is_list ? " -> (" : " -> ");
+  const char* separator = "";
   uint32_t operand = 0;
   for (const char* kind = mlxcel_kernel_info(dispatch->kernel)->arguments; *kind; ++kind) {
-    if (*kind == 't') {
+    if (kind_is_tied(*kind)) {
       const mlxcel_value_t* value = &dispatch->operands[operand];
-      mlxcel_strbuf_append_format(text, "%%%" PRIu32 " as ", value->id);
+      mlxcel_strbuf_append_format(text, "%s%%%" PRIu32 " as ", separator, value->id);
       append_type(text, value);
       append_dynamic_sizes(text, value);
-      mlxcel_strbuf_append_cstring(text, ", ");
+      separator = ", ";
     }
-    if (*kind != 'o') ++operand;
+    if (!kind_is_result(*kind)) ++operand;
   }
-  append_type(text, &dispatch->result);
-  mlxcel_strbuf_append_cstring(text, tied_count ? ")\n" : "\n");
+  if (has_result) {
+    mlxcel_strbuf_append_cstring(text, separator);
+    append_type(text, &dispatch->result);
+  }
+  mlxcel_strbuf_append_cstring(text, is_list ? ")\n" : "\n");
 }
 
-mlxcel_value_t mlxcel_dispatch_emit(mlxcel_module_builder_t* builder, const mlxcel_dispatch_t* dispatch, mlxcel_value_t* out_tied) {
-  mlxcel_strbuf_t* text = &builder->current;
-  builder->kernel_used[dispatch->kernel] = true;
-  uint32_t groups = builder->next_id++;
-  mlxcel_strbuf_append_format(text, "    %%%" PRIu32 " = arith.constant %" PRIu32 " : index\n", groups, dispatch->workgroups);
-  uint32_t tied_count = rename_tied(builder, dispatch, out_tied);
-  mlxcel_value_t result = dispatch->result;
-  result.id = builder->next_id++;
-  mlxcel_strbuf_append_cstring(text, "    ");
-  for (uint32_t i = 0; i < tied_count; ++i) mlxcel_strbuf_append_format(text, "%%%" PRIu32 ", ", out_tied[i].id);
-  mlxcel_strbuf_append_format(text, "%%%" PRIu32 " = flow.dispatch @" MLXCEL_KERNEL_EXECUTABLE "::@%s[%%%" PRIu32 "](", result.id,
-                              mlxcel_kernel_info(dispatch->kernel)->symbol + MLXCEL_KERNEL_PREFIX_SIZE, groups);
+static void append_operands(mlxcel_strbuf_t* text, const mlxcel_dispatch_t* dispatch) {
   for (uint32_t i = 0; i < dispatch->operand_count; ++i) mlxcel_strbuf_append_format(text, "%s%%%" PRIu32, i ? ", " : "", dispatch->operands[i].id);
   mlxcel_strbuf_append_cstring(text, ") : (");
   for (uint32_t i = 0; i < dispatch->operand_count; ++i) {
@@ -262,7 +353,27 @@ mlxcel_value_t mlxcel_dispatch_emit(mlxcel_module_builder_t* builder, const mlxc
     if (!dispatch->operands[i].is_scalar) append_dynamic_sizes(text, &dispatch->operands[i]);
   }
   mlxcel_strbuf_append_cstring(text, ")");
-  append_result_types(text, dispatch, tied_count);
+}
+
+mlxcel_value_t mlxcel_dispatch_emit(mlxcel_module_builder_t* builder, const mlxcel_dispatch_t* dispatch, mlxcel_value_t* out_tied) {
+  mlxcel_strbuf_t* text = &builder->current;
+  const mlxcel_kernel_info_t* kernel = mlxcel_kernel_info(dispatch->kernel);
+  builder->kernel_used[dispatch->kernel] = true;
+  uint32_t groups = builder->next_id++;
+  mlxcel_strbuf_append_format(text, "    %%%" PRIu32 " = arith.constant %" PRIu32 " : index\n", groups, dispatch->workgroups);
+  uint32_t tied_count = rename_tied(builder, dispatch, out_tied);
+  bool has_result = strpbrk(kernel->arguments, "oB") != NULL;
+  mlxcel_value_t result = dispatch->result;
+  mlxcel_strbuf_append_cstring(text, "    ");
+  for (uint32_t i = 0; i < tied_count; ++i) mlxcel_strbuf_append_format(text, "%s%%%" PRIu32, i ? ", " : "", out_tied[i].id);
+  if (has_result) {
+    result.id = builder->next_id++;
+    mlxcel_strbuf_append_format(text, "%s%%%" PRIu32, tied_count ? ", " : "", result.id);
+  }
+  mlxcel_strbuf_append_format(text, " = flow.dispatch @%s::@%s[%%%" PRIu32 "](", mlxcel_kernel_executable(kernel->object), mlxcel_kernel_export_name(kernel),
+                              groups);
+  append_operands(text, dispatch);
+  append_result_types(text, dispatch, tied_count, has_result);
   return result;
 }
 
@@ -303,7 +414,7 @@ iree_status_t mlxcel_module_finish(mlxcel_module_builder_t* builder, char** out_
                                    mlxcel_sha256_hex_t* out_fingerprint) {
   *out_mlir = NULL;
   *out_contract = NULL;
-  mlxcel_strbuf_t* parts[] = {&builder->functions, &builder->current, &builder->results, &builder->result_types, &builder->arguments};
+  mlxcel_strbuf_t* parts[] = {&builder->functions, &builder->current, &builder->results, &builder->result_types};
   for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); ++i) mlxcel_module_fail(builder, mlxcel_strbuf_take_status(parts[i]));
   iree_status_t status = builder->status;
   builder->status = iree_ok_status();

@@ -23,7 +23,7 @@ typedef enum mlxcel_element_e {
   MLXCEL_ELEMENT_BYTE,
   MLXCEL_ELEMENT_INDEX,
 } mlxcel_element_t;
-mlxcel_element_t mlxcel_element_of(mlxcel_dtype_t dtype);        // u8 is MLXCEL_ELEMENT_BYTE
+mlxcel_element_t mlxcel_element_of(mlxcel_dtype_t dtype);       // u8 is MLXCEL_ELEMENT_BYTE
 mlxcel_dtype_t mlxcel_element_dtype(mlxcel_element_t element);  // not for MLXCEL_ELEMENT_INDEX
 
 // An SSA value. rank 0 with is_scalar: a scalar; else a tensor whose dynamic sizes are index values.
@@ -43,13 +43,19 @@ typedef struct mlxcel_parameter_ref_t {  // a checkpoint tensor that the module 
 } mlxcel_parameter_ref_t;
 
 typedef struct mlxcel_module_tap_t {
-  char name[64];  // "layers.3.attention"
-  mlxcel_operand_t type;
+  char name[64];          // "layers.3.attention"
+  mlxcel_operand_t type;  // its name is "tap"
 } mlxcel_module_tap_t;
 
+#define MLXCEL_FUNCTION_ARGUMENTS_MAX 64  // several times what any function of a model or an operation takes
+typedef struct mlxcel_function_argument_t {
+  mlxcel_value_t value;
+  int output;  // the function result that takes its storage; -1 = none
+} mlxcel_function_argument_t;
+
 typedef struct mlxcel_module_builder_t {
-  const char* module_name;  // also the parameter scope
-  const mlxcel_profile_t* profile;
+  const char* module_name;          // also the parameter scope
+  const mlxcel_profile_t* profile;  // never NULL; pinned-f32's if the name was unknown (then the builder has failed)
   mlxcel_contract_t contract;
   mlxcel_strbuf_t functions, current;
   iree_status_t status;
@@ -58,13 +64,18 @@ typedef struct mlxcel_module_builder_t {
   bool kernel_used[MLXCEL_KERNEL_COUNT];
   uint32_t next_id;
   uint32_t output_count;  // results of the function being built
-  mlxcel_strbuf_t results, result_types, arguments;
+  mlxcel_strbuf_t results, result_types;
+  uint32_t argument_count;
+  mlxcel_function_argument_t arguments[MLXCEL_FUNCTION_ARGUMENTS_MAX];
   // Taps: if on, mlxcel_module_tap makes the value one more result of the function and notes its name and type.
   bool taps;
+  uint32_t function_tap_count;  // of the function being built
   size_t tap_count, tap_capacity;
   mlxcel_module_tap_t* tap_list;
 } mlxcel_module_builder_t;
 
+// |profile| is looked up in the table of profiles: unknown (NOT_FOUND) and declared-only names (UNIMPLEMENTED) are failures of the builder. Both strings are
+// borrowed.
 void mlxcel_module_builder_initialize(const char* module_name, const char* profile, mlxcel_module_builder_t* out_builder);
 void mlxcel_module_builder_deinitialize(mlxcel_module_builder_t* builder);
 // Records a failure; the first one is kept.
@@ -72,7 +83,8 @@ void mlxcel_module_fail(mlxcel_module_builder_t* builder, iree_status_t status);
 
 // --- functions -----------------------------------------------------------------------------------------------------------------------------
 void mlxcel_function_begin(mlxcel_module_builder_t* builder);
-// Adds an argument. |output| >= 0: the argument is consumed and its storage is result |output|. Dynamic sizes are read from the argument itself.
+// Adds an argument. |output| >= 0: the argument is consumed and its storage is that of the |output|'th mlxcel_function_result (taps not counted). Dynamic sizes
+// are read from the argument itself.
 mlxcel_value_t mlxcel_function_argument(mlxcel_module_builder_t* builder, mlxcel_element_t element, uint32_t rank, const int64_t* dims, int output);
 void mlxcel_function_result(mlxcel_module_builder_t* builder, mlxcel_value_t value);
 void mlxcel_function_end(mlxcel_module_builder_t* builder, const char* name);
@@ -91,11 +103,11 @@ typedef struct mlxcel_dispatch_t {
   mlxcel_kernel_id_t kernel;
   uint32_t workgroups;  // how many shares the work is cut into; the bits don't depend on it
   uint32_t operand_count;
-  mlxcel_value_t operands[MLXCEL_DISPATCH_OPERANDS_MAX];  // everything but 'o' arguments, in the kernel's order
-  mlxcel_value_t result;                                  // shape of the 'o' argument, static
+  mlxcel_value_t operands[MLXCEL_DISPATCH_OPERANDS_MAX];  // everything but 'o' and 'B' arguments, in the kernel's order
+  mlxcel_value_t result;                                  // shape of the 'o' or 'B' argument, static; unused if the kernel has none
 } mlxcel_dispatch_t;
 void mlxcel_dispatch_add(mlxcel_dispatch_t* dispatch, mlxcel_value_t operand);
-// Emits the call. |out_tied| gets the new values of the 't' operands in order (NULL if the kernel has none). Returns the 'o' result.
+// Emits the call. |out_tied| gets the new values of the 't' and 'T' operands in order (NULL if the kernel has none). Returns the 'o' or 'B' result, if any.
 mlxcel_value_t mlxcel_dispatch_emit(mlxcel_module_builder_t* builder, const mlxcel_dispatch_t* dispatch, mlxcel_value_t* out_tied);
 
 mlxcel_value_t mlxcel_value_f32(uint32_t rank, int64_t dim0, int64_t dim1);  // a static f32 shape, for dispatch results
@@ -110,6 +122,7 @@ void mlxcel_module_tap(mlxcel_module_builder_t* builder, const char* name, mlxce
 // Appends one line of text (indented, ended by a newline) to the current function, for helpers that write operations of their own; SSA ids come from
 // mlxcel_value_new.
 void mlxcel_module_text(mlxcel_module_builder_t* builder, const char* format, ...) __attribute__((format(printf, 2, 3)));
+// A new tensor value; rank 0 is "tensor<f32>".
 mlxcel_value_t mlxcel_value_new(mlxcel_module_builder_t* builder, mlxcel_element_t element, uint32_t rank, const int64_t* dims);
 // "tensor<2x?xbf16>" or "f32"; the buffer belongs to the caller.
 typedef struct mlxcel_type_text_t {

@@ -201,7 +201,8 @@ static void emit_only_used_kernels_are_exported(void** state) {
 }
 
 static char* matmul_text(int64_t out_features) {
-  mlxcel_weight_t weight = {.values = {IREE_SV("w"), "F32", (uint64_t)(out_features * 16 * 4)}, .out_features = out_features, .in_features = 16};
+  mlxcel_weight_t weight = {
+      .values = {.key = IREE_SV("w"), .dtype = "F32", .byte_count = (uint64_t)(out_features * 16 * 4)}, .out_features = out_features, .in_features = 16};
   const int64_t x_dims[] = {1, 16}, row_dims[] = {1};
   mlxcel_module_builder_t builder;
   mlxcel_module_builder_initialize("model", "pinned-f32", &builder);
@@ -271,6 +272,179 @@ static void emit_every_function_carries_the_fingerprint(void** state) {
   golden_text_deinitialize(&text);
 }
 
+// --- byte kernels, kernel objects ------------------------------------------------------------------------------------------------------------------------
+
+// Byte kinds take tensors of any dtype; the wrapper sees bytes, so offsets count bytes.
+static void emit_byte_kernels_take_every_dtype(void** state) {
+  (void)state;
+  golden_text_t text = golden_module_emit(module_named("mlx_rms_norm_gather"));
+  assert_non_null(
+      strstr(text.mlir,
+             "func.func private @mlxcel_mlx_rms_norm(memref<i8>, index, memref<i32>, index, memref<i8>, index, memref<i8>, index, i32, i32, i32, i32, "
+             "i32, i32, f32, index, index) attributes {hal.import.static, llvm.bareptr = true}\n"));
+  assert_non_null(strstr(text.mlir, "func.func @rms_norm(%a0: !stream.binding, %a1: !stream.binding, %a2: !stream.binding, %a4: i32, "));
+  assert_non_null(strstr(text.mlir, "%a10: f32, %a3: !stream.binding) {\n"));
+  assert_non_null(strstr(text.mlir, "(tensor<?x64xbf16>{%2}, tensor<2xi32>, tensor<128xi8>, i32, i32, i32, i32, i32, i32, f32) -> tensor<2x64xbf16>\n"));
+  golden_text_deinitialize(&text);
+}
+
+// Without a result of its own, a kernel returns what it updates.
+static void emit_a_kernel_may_only_update(void** state) {
+  (void)state;
+  golden_text_t text = golden_module_emit(module_named("mlx_op_kv_store"));
+  const char* call = strstr(text.mlir, "flow.dispatch @mlx_kernels::@kv_store[");
+  assert_non_null(call);
+  assert_int_equal(count_of(call, " -> (%4 as tensor<1x1x2x5x16xbf16>, %5 as tensor<1x1x2x5x16xbf16>)\n"), 1);
+  const char* line = call;
+  while (line[-1] != '\n') --line;
+  unsigned first = 0, second = 0;
+  assert_int_equal(sscanf(line, "    %%%u, %%%u = flow", &first, &second), 2);
+  assert_int_equal(second, first + 1);
+  char expected[64];
+  snprintf(expected, sizeof(expected), "    return %%%u : tensor<1x1x2x5x16xbf16>\n", first);
+  assert_int_equal(count_of(text.mlir, expected), 1);
+  golden_text_deinitialize(&text);
+}
+
+// One executable a kernel object. The host's has no object, and its callee isn't linked: it is an import of the module at run time.
+static void emit_every_kernel_object_is_one_executable(void** state) {
+  (void)state;
+  golden_text_t text = golden_module_emit(module_named("mlx_op_gelu_tanh"));
+  assert_int_equal(count_of(text.mlir, "stream.executable private"), 2);
+  assert_int_equal(count_of(text.mlir, "  stream.executable private @mlx_kernels attributes {hal.executable.objects = "), 1);
+  assert_int_equal(count_of(text.mlir, "{path = \"mlx_cpu.o\"}"), 1);
+  assert_int_equal(count_of(text.mlir, "  stream.executable private @host_kernels {\n"), 1);
+  assert_int_equal(count_of(text.mlir, "hal.import.static"), 1);
+  const char* host = strstr(text.mlir, "func.func private @mlxcel_host_unary(");
+  assert_non_null(host);
+  assert_memory_equal(strchr(host, ')'), ") attributes {llvm.bareptr = true}\n", 35);
+  assert_int_equal(count_of(text.mlir, "flow.dispatch @host_kernels::@unary["), 2);
+  assert_int_equal(count_of(text.mlir, "@kernels"), 0);
+  golden_text_deinitialize(&text);
+}
+
+static void emit_a_module_without_kernels_has_no_executable(void** state) {
+  (void)state;
+  const char* keys[] = {"w"};
+  char* text = text_with_parameters(keys, 1);
+  assert_int_equal(count_of(text, "stream.executable"), 0);
+  free(text);
+}
+
+// --- free text ------------------------------------------------------------------------------------------------------------------------------------------
+
+static void emit_types_are_written_as_mlir_reads_them(void** state) {
+  (void)state;
+  const int64_t dims[] = {2, MLXCEL_DIM_DYNAMIC, 7};
+  assert_string_equal(mlxcel_value_type(mlxcel_value_of(MLXCEL_ELEMENT_BF16, 3, dims)).text, "tensor<2x?x7xbf16>");
+  assert_string_equal(mlxcel_value_type(mlxcel_value_of(MLXCEL_ELEMENT_F16, 1, dims)).text, "tensor<2xf16>");
+  assert_string_equal(mlxcel_value_type(mlxcel_value_of(MLXCEL_ELEMENT_BYTE, 0, NULL)).text, "tensor<i8>");
+  const mlxcel_value_t scalar = {.element = MLXCEL_ELEMENT_I32, .is_scalar = true};
+  assert_string_equal(mlxcel_value_type(scalar).text, "i32");
+  const int64_t huge[] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+  const char* text = mlxcel_value_type(mlxcel_value_of(MLXCEL_ELEMENT_INDEX, 5, huge)).text;
+  assert_string_equal(text + strlen(text) - 6, "index>");
+}
+
+static void emit_dtypes_and_elements_are_the_same_thing(void** state) {
+  (void)state;
+  static const mlxcel_element_t elements[] = {MLXCEL_ELEMENT_F32, MLXCEL_ELEMENT_F16, MLXCEL_ELEMENT_BF16, MLXCEL_ELEMENT_I32, MLXCEL_ELEMENT_BYTE};
+  static const mlxcel_dtype_t dtypes[] = {MLXCEL_DTYPE_F32, MLXCEL_DTYPE_F16, MLXCEL_DTYPE_BF16, MLXCEL_DTYPE_I32, MLXCEL_DTYPE_U8};
+  for (size_t i = 0; i < sizeof(elements) / sizeof(elements[0]); ++i) {
+    assert_int_equal(mlxcel_element_of(dtypes[i]), elements[i]);
+    assert_int_equal(mlxcel_element_dtype(elements[i]), dtypes[i]);
+  }
+}
+
+static void emit_lines_of_a_helper_go_where_they_are_written(void** state) {
+  (void)state;
+  mlxcel_module_builder_t builder;
+  mlxcel_module_builder_initialize("model", "iree-canonical", &builder);
+  mlxcel_function_begin(&builder);
+  const int64_t dims[] = {4};
+  mlxcel_value_t x = mlxcel_function_argument(&builder, MLXCEL_ELEMENT_BF16, 1, dims, -1), y = mlxcel_value_new(&builder, MLXCEL_ELEMENT_BF16, 1, dims);
+  mlxcel_module_text(&builder, "%%%u = stablehlo.negate %%%u : %s", y.id, x.id, mlxcel_value_type(y).text);
+  mlxcel_function_result(&builder, y);
+  mlxcel_function_end(&builder, "f");
+  char* text = finish_text(&builder);
+  assert_int_equal(count_of(text, " {\n    %1 = stablehlo.negate %0 : tensor<4xbf16>\n    return %1 : tensor<4xbf16>\n"), 1);
+  free(text);
+}
+
+// --- taps ------------------------------------------------------------------------------------------------------------------------------------------------
+
+// Two taps, and a cache that is consumed.
+static void build_tapped(mlxcel_module_builder_t* builder) {
+  const int64_t dims[] = {2, 8};
+  mlxcel_function_begin(builder);
+  mlxcel_value_t x = mlxcel_function_argument(builder, MLXCEL_ELEMENT_BF16, 2, dims, -1);
+  mlxcel_value_t cache = mlxcel_function_argument(builder, MLXCEL_ELEMENT_F32, 2, dims, 1);
+  mlxcel_module_tap(builder, "layers.0.norm", x);
+  mlxcel_module_tap(builder, "layers.0.output", cache);
+  mlxcel_function_result(builder, x);
+  mlxcel_function_result(builder, cache);
+  mlxcel_function_end(builder, "f");
+}
+
+static void emit_taps_are_results_before_the_function_s_own(void** state) {
+  (void)state;
+  mlxcel_module_builder_t builder;
+  mlxcel_module_builder_initialize("model", "mlx-cpu-0.32.4", &builder);
+  builder.taps = true;
+  build_tapped(&builder);
+  assert_int_equal(builder.tap_count, 2);
+  assert_string_equal(builder.tap_list[0].name, "layers.0.norm");
+  assert_int_equal(builder.tap_list[0].type.dtype, MLXCEL_DTYPE_BF16);
+  assert_int_equal(builder.tap_list[0].type.rank, 2);
+  assert_int_equal(builder.tap_list[0].type.dims[1], 8);
+  assert_string_equal(builder.tap_list[1].name, "layers.0.output");
+  assert_int_equal(builder.tap_list[1].type.dtype, MLXCEL_DTYPE_F32);
+  char* text = finish_text(&builder);
+  // The consumed argument's result moved behind the taps.
+  assert_non_null(strstr(text,
+                         "@f(%0: tensor<2x8xbf16>, %1: tensor<2x8xf32> {iree.abi.output = 3 : index}) -> "
+                         "(tensor<2x8xbf16>, tensor<2x8xf32>, tensor<2x8xbf16>, tensor<2x8xf32>) "));
+  assert_non_null(strstr(text, "return %0, %1, %0, %1 : "));
+  free(text);
+}
+
+static void emit_taps_cost_nothing_when_off(void** state) {
+  (void)state;
+  mlxcel_module_builder_t builder;
+  mlxcel_module_builder_initialize("model", "mlx-cpu-0.32.4", &builder);
+  build_tapped(&builder);
+  assert_int_equal(builder.tap_count, 0);
+  char* text = finish_text(&builder);
+  assert_non_null(strstr(text, "{iree.abi.output = 1 : index}) -> (tensor<2x8xbf16>, tensor<2x8xf32>) "));
+  assert_non_null(strstr(text, "return %0, %1 : "));
+  free(text);
+}
+
+// --- failures --------------------------------------------------------------------------------------------------------------------------------------------
+
+static void expect_profile_failure(const char* profile, iree_status_code_t code, const char* part) {
+  mlxcel_module_builder_t builder;
+  mlxcel_module_builder_initialize("model", profile, &builder);
+  module_named("rms_norm")->build(&builder);
+  char *text = NULL, *contract = NULL;
+  size_t size = 0;
+  mlxcel_sha256_hex_t fingerprint;
+  iree_status_t status = mlxcel_module_finish(&builder, &text, &size, &contract, &fingerprint);
+  char message[512];
+  mlxcel_status_text(status, message, sizeof(message));
+  assert_int_equal(iree_status_code(status), code);
+  iree_status_ignore(status);
+  if (!strstr(message, profile) || !strstr(message, part)) fail_msg("the message is: %s", message);
+  mlxcel_module_builder_deinitialize(&builder);
+}
+
+static void emit_needs_a_profile_that_has_helpers(void** state) {
+  (void)state;
+  expect_profile_failure("pinned-f64", IREE_STATUS_NOT_FOUND, "unknown numeric profile");
+  expect_profile_failure("mlx-cuda-0.32.4-sm80", IREE_STATUS_UNIMPLEMENTED, "declared only");
+  expect_profile_failure("iree-canonical", IREE_STATUS_UNIMPLEMENTED, "no helpers for models");
+}
+
 static void emit_the_first_failure_comes_out_of_finish(void** state) {
   (void)state;
   mlxcel_module_builder_t builder;
@@ -307,6 +481,16 @@ int main(void) {
       cmocka_unit_test(emit_a_consumed_cache_names_its_result),
       cmocka_unit_test(emit_a_read_only_cache_is_not_consumed),
       cmocka_unit_test(emit_every_function_carries_the_fingerprint),
+      cmocka_unit_test(emit_byte_kernels_take_every_dtype),
+      cmocka_unit_test(emit_a_kernel_may_only_update),
+      cmocka_unit_test(emit_every_kernel_object_is_one_executable),
+      cmocka_unit_test(emit_a_module_without_kernels_has_no_executable),
+      cmocka_unit_test(emit_types_are_written_as_mlir_reads_them),
+      cmocka_unit_test(emit_dtypes_and_elements_are_the_same_thing),
+      cmocka_unit_test(emit_lines_of_a_helper_go_where_they_are_written),
+      cmocka_unit_test(emit_taps_are_results_before_the_function_s_own),
+      cmocka_unit_test(emit_taps_cost_nothing_when_off),
+      cmocka_unit_test(emit_needs_a_profile_that_has_helpers),
       cmocka_unit_test(emit_the_first_failure_comes_out_of_finish),
   };
   return cmocka_run_group_tests_name("module_builder", tests, NULL, NULL);

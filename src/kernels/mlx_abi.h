@@ -20,7 +20,7 @@
 //                An absent weight is 1, an absent bias -0 everywhere, both of x's dtype if both are absent: exact, where +0 would turn a result of
 //                -0. (rms_norm likewise: a weight of ones of x's dtype.)
 //   elementwise  out[i] = R(op(a[i], b[(i / b_divide) % b_modulo])) or R(op(a[i], scalar)) with the scalar first rounded to T; see MLXCEL_MLX_ELEMENTWISE_*
-//   softmax      (mx.softmax, last axis) A = f32 if precise else T: m = max; e = R_A(exp(R_A(x - m))); s = sum R_A(s + e); R_T(R_A(e * R_A(1 / s)))
+//   softmax      (mx.softmax, last axis) A = f32 if precise else T: m = max; e = R_A(exp(R_A(x - m))); s = sum R_A(s + e); R_T(e * R_A(1 / s))
 //   rope         (mx.fast.rope) theta = (position * scale) * exp(-j * (log(base) / half)) in f32 (with |frequencies|: * (1 / frequencies[j]));
 //                c = R(cos theta), s = R(sin theta); R(R(x1 c) - R(x2 s)), R(R(x1 s) + R(x2 c)); log(base) / half comes from the emitter (log_base argument):
 //                logf(base) and the division both in f32, which differs from rounding once. |theta| <= 2^23: beyond that MLX asks libm, the kernel can't

@@ -1,8 +1,9 @@
 // capability.h: what this build may run: predicates computed from evidence only, closed by default (C10).
 //
-// pinned-f32 is open on a device if the built-in records of its kernels carry this build's kernel source digest, and the self-check (each kernel that the contract
-// names against its scalar reference, on the formats it names) passes in this process. Any other profile is open if every clause of the contract has a record with
-// the claim that the profile needs (production-mlx@<its reference>), made by the present compiler, kernel objects, runtime and reference, on this device and level.
+// pinned-f32 is open on a device if the built-in records of its kernels carry this build's kernel source digest, and the self-check (each kernel that the
+// contract names against its scalar reference, on the formats it names) passes in this process. Any other profile is open if every clause of the contract has a
+// record with the claim that the profile needs (production-mlx@<its reference>), made by the present compiler, kernel objects, runtime and reference, on this
+// device and level.
 #ifndef MLXCEL_QUALIFY_CAPABILITY_H_
 #define MLXCEL_QUALIFY_CAPABILITY_H_
 
@@ -16,11 +17,12 @@ typedef struct mlxcel_capability_request_t {
   const char* evidence_folder;       // NULL = the default one
 } mlxcel_capability_request_t;
 
-// OK: may run. FAILED_PRECONDITION: closed; the message names the first clause without evidence (op, variant, dtypes), how many lack it, why (missing or stale:
-// which identity differs) and the command that makes it.
+// OK: may run. INTERNAL: the self-check failed. FAILED_PRECONDITION: closed; the message names the first clause without evidence (op, variant, dtypes), how
+// many lack it, why (missing or stale: which identity differs) and the command that makes it.
 iree_status_t mlxcel_capability_check(const mlxcel_capability_request_t* request);
 
-// Each kernel named by |contract_text| against its scalar reference, under 50 ms. INTERNAL names kernel, format, first differing element.
+// profile pinned-f32 only: each kernel named by |contract_text| against its scalar reference, under 50 ms. INTERNAL names kernel, format, first differing
+// element. NULL or "" is the best level of this processor.
 iree_status_t mlxcel_self_check_run(iree_string_view_t contract_text, const char* cpu_level);
 
 // One row of `mlxcel capabilities`.
@@ -30,7 +32,8 @@ typedef struct mlxcel_capability_t {
   char state[16];    // "open", "stale", "closed"
   char reason[160];  // of stale and closed
 } mlxcel_capability_t;
-// Every clause instance of every profile on the local devices. Freed by free().
+// Every clause instance of every profile on the local devices, in the order of devices, profiles and their tables. |evidence_folder| NULL: the default one.
+// |compiler_digest| NULL: no compiler is known, so nothing that was compiled counts. |cpu_level| NULL or "": the best of this processor. Freed by free().
 iree_status_t mlxcel_capability_list(const char* evidence_folder, const char* compiler_digest, const char* cpu_level, size_t* out_count,
                                      mlxcel_capability_t** out_capabilities);
 

@@ -10,6 +10,8 @@
 #include "base/sha256.h"
 
 #define MLXCEL_EVIDENCE_VERSION 1
+#define MLXCEL_EVIDENCE_FILE_BYTES_MAX (16u << 20)  // a record has about 1.3 KB; the store's files hold one each, a committed list a few thousand
+#define MLXCEL_EVIDENCE_RECORDS_MAX 65536u          // every clause instance on every device and level is below 10,000; old ones may lie beside them
 
 // Claims, weakest first (C7). production-mlx names its reference: "production-mlx@mlx-cpu-0.32.4".
 typedef enum mlxcel_claim_e { MLXCEL_CLAIM_NONE, MLXCEL_CLAIM_CLOSENESS, MLXCEL_CLAIM_CANONICAL, MLXCEL_CLAIM_PRODUCTION } mlxcel_claim_t;
@@ -18,9 +20,10 @@ void mlxcel_claim_text(mlxcel_claim_t claim, const char* reference, char buffer[
 
 typedef struct mlxcel_evidence_t {
   // What was shown.
-  char profile[48], op[40], variant[40], source_dtype[64], operand_dtype[32], algorithm[64];
+  char profile[48], op[40], variant[40], source_dtype[64], operand_dtype[32];
+  char algorithm[160];                // several kernels in order of use are joined by '+'
   mlxcel_sha256_hex_t clause_digest;  // of the clause's canonical text
-  char source_digest[72];             // of the kernel's sources, "none" without
+  char source_digest[200];            // of the kernels' sources, one an object, joined by '+'; "none" without
   uint32_t contract_version, algorithm_version;
   mlxcel_claim_t claim;
   char reference[64];  // "mlx-cpu-0.32.4"; "declared-decomposition" for canonical claims
@@ -40,16 +43,23 @@ typedef struct mlxcel_evidence_list_t {
   mlxcel_evidence_t* items;
 } mlxcel_evidence_list_t;
 void mlxcel_evidence_list_deinitialize(mlxcel_evidence_list_t* list);
+// Appends a copy.
+iree_status_t mlxcel_evidence_list_add(mlxcel_evidence_list_t* list, const mlxcel_evidence_t* evidence);
+
+// INVALID_ARGUMENT names the field that is empty, too long, no digest or out of range. Object and compiler digests may be empty (no kernel, no compiler).
+iree_status_t mlxcel_evidence_check(const mlxcel_evidence_t* evidence);
 
 iree_status_t mlxcel_evidence_default_folder(char** out_folder);
-// Writes |evidence|, replacing an older record of the same clause, device, level and claim.
+// Writes |evidence|, replacing an older record of the same clause (by digest), device, level, claim and reference. Makes the folder. Any number of processes
+// may write and read at once: readers see whole records only.
 iree_status_t mlxcel_evidence_write(const char* folder, const mlxcel_evidence_t* evidence);
 // All records of |folder| (an absent folder is an empty one) sorted by profile, op, variant, digest, device; a damaged file is skipped with a warning.
 iree_status_t mlxcel_evidence_read(const char* folder, mlxcel_evidence_list_t* out_list);
 // The records that are part of this program.
 iree_status_t mlxcel_evidence_built_in(mlxcel_evidence_list_t* out_list);
 
-// JSON text of a list, as built in: `mlxcel oracle run --record FILE` writes it.
+// JSON text of a list, as built in: `mlxcel oracle run --record FILE` writes it. A set of records has exactly one text (sorted, with a digest of itself), so
+// any changed byte is noticed. Parsing: FAILED_PRECONDITION: of a newer or older version; DATA_LOSS: anything else that is wrong; both name |origin|.
 iree_status_t mlxcel_evidence_list_to_text(const mlxcel_evidence_list_t* list, char** out_text);
 iree_status_t mlxcel_evidence_list_parse(iree_string_view_t text, const char* origin, mlxcel_evidence_list_t* out_list);
 

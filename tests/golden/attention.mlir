@@ -1,8 +1,9 @@
-// mlxcel_contract=1
+// mlxcel_contract=2
 // profile=pinned-f32
 // clauses=1
 // clause=0
 // op=attention
+// variant=mask-causal
 // source_dtype=none
 // operand_dtype=f32
 // accumulator=f32
@@ -18,6 +19,7 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 module @model {
   stream.executable private @kernels attributes {hal.executable.objects = #hal.executable.objects<{#hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {}> = [#hal.executable.object<{path = "pinned_f32.o"}>]}>} {
     stream.executable.export public @attention workgroups(%n: index) -> (index, index, index) {
@@ -48,7 +50,7 @@ module @model {
       }
     }
   }
-  func.func @attention(%0: tensor<2xi32>, %1: tensor<2xi32>, %2: tensor<2x64xf32>, %3: tensor<3x?x2x?x16xf32>, %8: tensor<3x?x2x?x16xf32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "1"}} {
+  func.func @attention(%0: tensor<2xi32>, %1: tensor<2xi32>, %2: tensor<2x64xf32>, %3: tensor<3x?x2x?x16xf32>, %8: tensor<3x?x2x?x16xf32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %4 = arith.constant 1 : index
     %5 = tensor.dim %3, %4 : tensor<3x?x2x?x16xf32>
     %6 = arith.constant 3 : index

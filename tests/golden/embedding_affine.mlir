@@ -1,8 +1,9 @@
-// mlxcel_contract=1
+// mlxcel_contract=2
 // profile=pinned-f32
 // clauses=1
 // clause=0
 // op=embedding
+// variant=none
 // source_dtype=affine-u5-g64-f16
 // operand_dtype=f32
 // accumulator=none
@@ -18,6 +19,7 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 module @model {
   util.global private @w0 = #flow.parameter.named<"model"::"w.weight"> : tensor<400xi8>
   util.global private @w1 = #flow.parameter.named<"model"::"w.scales"> : tensor<20xi8>
@@ -53,7 +55,7 @@ module @model {
       }
     }
   }
-  func.func @embedding(%0: tensor<2xi32>, %1: tensor<2xi32>, %2: tensor<2xi32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "1"}} {
+  func.func @embedding(%0: tensor<2xi32>, %1: tensor<2xi32>, %2: tensor<2xi32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %3 = util.global.load immutable @w0 : tensor<400xi8>
     %4 = util.global.load immutable @w1 : tensor<20xi8>
     %5 = util.global.load immutable @w2 : tensor<20xi8>

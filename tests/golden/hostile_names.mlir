@@ -1,8 +1,9 @@
-// mlxcel_contract=1
+// mlxcel_contract=2
 // profile=pinned-f32
 // clauses=1
 // clause=0
 // op=dense-matmul
+// variant=none
 // source_dtype=f32
 // operand_dtype=f32
 // accumulator=f32
@@ -18,6 +19,7 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 module @model {
   util.global private @w0 = #flow.parameter.named<"model"::"a \22quoted\22 name"> : tensor<16384xi8>
   util.global private @w1 = #flow.parameter.named<"model"::"back\5Cslash\5C22"> : tensor<16384xi8>
@@ -58,7 +60,7 @@ module @model {
       }
     }
   }
-  func.func @hostile_names(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "1"}} {
+  func.func @hostile_names(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %2 = util.global.load immutable @w0 : tensor<16384xi8>
     %3 = arith.constant 2 : i32
     %4 = arith.constant 64 : i32

@@ -1,8 +1,9 @@
-// mlxcel_contract=1
+// mlxcel_contract=2
 // profile=pinned-f32
 // clauses=2
 // clause=0
 // op=quantized-matmul
+// variant=none
 // source_dtype=affine-u4-g32-f16+bias-bf16
 // operand_dtype=f32
 // accumulator=f32
@@ -18,8 +19,10 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 // clause=1
 // op=residual-add
+// variant=none
 // source_dtype=none
 // operand_dtype=f32
 // accumulator=none
@@ -35,6 +38,7 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 module @model {
   util.global private @w0 = #flow.parameter.named<"model"::"w.weight"> : tensor<3072xi8>
   util.global private @w1 = #flow.parameter.named<"model"::"w.scales"> : tensor<384xi8>
@@ -73,7 +77,7 @@ module @model {
       }
     }
   }
-  func.func @matmul_with_bias_and_residual(%0: tensor<2x96xf32>, %1: tensor<2x64xf32>, %2: tensor<2xi32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "1"}} {
+  func.func @matmul_with_bias_and_residual(%0: tensor<2x96xf32>, %1: tensor<2x64xf32>, %2: tensor<2xi32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %3 = util.global.load immutable @w0 : tensor<3072xi8>
     %4 = util.global.load immutable @w1 : tensor<384xi8>
     %5 = util.global.load immutable @w2 : tensor<384xi8>

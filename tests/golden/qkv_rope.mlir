@@ -1,8 +1,9 @@
-// mlxcel_contract=1
+// mlxcel_contract=2
 // profile=pinned-f32
 // clauses=5
 // clause=0
 // op=dense-matmul
+// variant=none
 // source_dtype=f32+bias-f32
 // operand_dtype=f32
 // accumulator=f32
@@ -18,8 +19,10 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 // clause=1
 // op=kv-store
+// variant=none
 // source_dtype=none
 // operand_dtype=f32
 // accumulator=none
@@ -35,8 +38,10 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 // clause=2
 // op=quantized-matmul
+// variant=none
 // source_dtype=affine-u2-g32-f16
 // operand_dtype=f32
 // accumulator=f32
@@ -52,8 +57,10 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 // clause=3
 // op=quantized-matmul
+// variant=none
 // source_dtype=affine-u3-g64-f16
 // operand_dtype=f32
 // accumulator=f32
@@ -69,8 +76,10 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 // clause=4
 // op=rope
+// variant=half
 // source_dtype=none
 // operand_dtype=f32
 // accumulator=none
@@ -86,6 +95,7 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 module @model {
   util.global private @w0 = #flow.parameter.named<"model"::"q.weight"> : tensor<16384xi8>
   util.global private @w1 = #flow.parameter.named<"model"::"q.bias"> : tensor<256xi8>
@@ -152,7 +162,7 @@ module @model {
       }
     }
   }
-  func.func @qkv_rope(%0: tensor<2xi32>, %1: tensor<2xi32>, %2: tensor<2x64xf32>, %3: tensor<?x8xf32>, %6: tensor<?x8xf32>, %9: tensor<3x?x2x?x16xf32> {iree.abi.output = 1 : index}, %14: tensor<3x?x2x?x16xf32> {iree.abi.output = 2 : index}) -> (tensor<2x64xf32>, tensor<3x?x2x?x16xf32>, tensor<3x?x2x?x16xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "1"}} {
+  func.func @qkv_rope(%0: tensor<2xi32>, %1: tensor<2xi32>, %2: tensor<2x64xf32>, %3: tensor<?x8xf32>, %6: tensor<?x8xf32>, %9: tensor<3x?x2x?x16xf32> {iree.abi.output = 1 : index}, %14: tensor<3x?x2x?x16xf32> {iree.abi.output = 2 : index}) -> (tensor<2x64xf32>, tensor<3x?x2x?x16xf32>, tensor<3x?x2x?x16xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %4 = arith.constant 0 : index
     %5 = tensor.dim %3, %4 : tensor<?x8xf32>
     %7 = arith.constant 0 : index

@@ -1,8 +1,9 @@
-// mlxcel_contract=1
+// mlxcel_contract=2
 // profile=pinned-f32
 // clauses=1
 // clause=0
 // op=rms-norm
+// variant=plain
 // source_dtype=f32
 // operand_dtype=f32
 // accumulator=f32
@@ -18,6 +19,7 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 module @model {
   util.global private @w0 = #flow.parameter.named<"model"::"norm.weight"> : tensor<256xi8>
   stream.executable private @kernels attributes {hal.executable.objects = #hal.executable.objects<{#hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {}> = [#hal.executable.object<{path = "pinned_f32.o"}>]}>} {
@@ -45,7 +47,7 @@ module @model {
       }
     }
   }
-  func.func @norm(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "1"}} {
+  func.func @norm(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %2 = util.global.load immutable @w0 : tensor<256xi8>
     %3 = arith.constant 2 : i32
     %4 = arith.constant 64 : i32

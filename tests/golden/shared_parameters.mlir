@@ -1,8 +1,9 @@
-// mlxcel_contract=1
+// mlxcel_contract=2
 // profile=pinned-f32
 // clauses=2
 // clause=0
 // op=dense-matmul
+// variant=none
 // source_dtype=f16
 // operand_dtype=f32
 // accumulator=f32
@@ -18,8 +19,10 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 // clause=1
 // op=rms-norm
+// variant=plain
 // source_dtype=f32
 // operand_dtype=f32
 // accumulator=f32
@@ -35,6 +38,7 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 module @model {
   util.global private @w0 = #flow.parameter.named<"model"::"proj.weight"> : tensor<12288xi8>
   util.global private @w1 = #flow.parameter.named<"model"::"norm.weight"> : tensor<256xi8>
@@ -92,7 +96,7 @@ module @model {
       }
     }
   }
-  func.func @matmul(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x96xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "1"}} {
+  func.func @matmul(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x96xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %2 = util.global.load immutable @w0 : tensor<12288xi8>
     %3 = arith.constant 2 : i32
     %4 = arith.constant 64 : i32
@@ -103,7 +107,7 @@ module @model {
     %9 = flow.dispatch @kernels::@matmul[%8](%0, %2, %2, %2, %2, %0, %1, %3, %4, %5, %6, %7) : (tensor<2x64xf32>, tensor<12288xi8>, tensor<12288xi8>, tensor<12288xi8>, tensor<12288xi8>, tensor<2x64xf32>, tensor<2xi32>, i32, i32, i32, i32, i32) -> tensor<2x96xf32>
     return %9 : tensor<2x96xf32>
   }
-  func.func @norm(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "1"}} {
+  func.func @norm(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %2 = util.global.load immutable @w1 : tensor<256xi8>
     %3 = arith.constant 2 : i32
     %4 = arith.constant 64 : i32
@@ -114,7 +118,7 @@ module @model {
     %9 = flow.dispatch @kernels::@rms_norm[%8](%0, %1, %2, %3, %4, %5, %6, %7) : (tensor<2x64xf32>, tensor<2xi32>, tensor<256xi8>, i32, i32, i32, i32, f32) -> tensor<2x64xf32>
     return %9 : tensor<2x64xf32>
   }
-  func.func @both(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x96xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "1"}} {
+  func.func @both(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x96xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %2 = util.global.load immutable @w1 : tensor<256xi8>
     %3 = arith.constant 2 : i32
     %4 = arith.constant 64 : i32

@@ -1,8 +1,9 @@
-// mlxcel_contract=1
+// mlxcel_contract=2
 // profile=pinned-f32
 // clauses=3
 // clause=0
 // op=quantized-matmul
+// variant=none
 // source_dtype=affine-u6-g32-f16
 // operand_dtype=f32
 // accumulator=f32
@@ -18,8 +19,10 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 // clause=1
 // op=quantized-matmul
+// variant=none
 // source_dtype=affine-u8-g64-f16
 // operand_dtype=f32
 // accumulator=f32
@@ -35,8 +38,10 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 // clause=2
 // op=silu-gate
+// variant=silu
 // source_dtype=none
 // operand_dtype=f32
 // accumulator=none
@@ -52,6 +57,7 @@
 // source_digest=KERNEL-SOURCES
 // tolerance=exact
 // derivation=every-operation-and-its-order-is-stated
+// representable=yes
 module @model {
   util.global private @w0 = #flow.parameter.named<"model"::"w.weight"> : tensor<6144xi8>
   util.global private @w1 = #flow.parameter.named<"model"::"w.scales"> : tensor<192xi8>
@@ -98,7 +104,7 @@ module @model {
       }
     }
   }
-  func.func @gate_up(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x96xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "1"}} {
+  func.func @gate_up(%0: tensor<2x64xf32>, %1: tensor<2xi32>) -> (tensor<2x96xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %2 = util.global.load immutable @w0 : tensor<6144xi8>
     %3 = util.global.load immutable @w1 : tensor<192xi8>
     %4 = util.global.load immutable @w2 : tensor<192xi8>

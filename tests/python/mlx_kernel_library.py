@@ -93,9 +93,7 @@ def assert_equal(got: np.ndarray, want: mx.array, what: str) -> int:
     differs = np.argwhere((got != expected) & ~both_nan)
     if len(differs):
         at = tuple(differs[0])
-        pytest.fail(
-            f"{what}: {len(differs)} of {got.size} differ, first at {at}: {got[at]:#x}, MLX has {expected[at]:#x}"
-        )
+        pytest.fail(f"{what}: {len(differs)} of {got.size} differ, first at {at}: {got[at]:#x}, MLX has {expected[at]:#x}")
     return got.size
 
 
@@ -105,9 +103,7 @@ def _is_nan(pattern: np.ndarray, dtype: mx.Dtype) -> np.ndarray:
     return magnitude > infinity
 
 
-def operand(
-    random: np.random.Generator, shape: tuple[int, ...], dtype: mx.Dtype, style: str
-) -> mx.array:
+def operand(random: np.random.Generator, shape: tuple[int, ...], dtype: mx.Dtype, style: str) -> mx.array:
     """Values of a style made to tell orders and roundings apart."""
     sign = random.choice([-1.0, 1.0], shape)
     plain = random.standard_normal(shape)

@@ -1,15 +1,15 @@
 #include "emit/helpers/helper_common.h"
+#include "emit/mlx/mlx_helpers.h"
 
 mlxcel_value_t mlxcel_emit_silu_gate(mlxcel_module_builder_t* builder, int64_t rows, const mlxcel_weight_t* gate, const mlxcel_weight_t* up, mlxcel_value_t x,
                                      mlxcel_value_t positions) {
-  mlxcel_clause_projection(builder, MLXCEL_KERNEL_GATE_UP, gate);
-  mlxcel_clause_projection(builder, MLXCEL_KERNEL_GATE_UP, up);
-  mlxcel_clause_t clause = mlxcel_pinned_clause(MLXCEL_OP_SILU_GATE, MLXCEL_KERNEL_GATE_UP);
-  clause.accumulator = NULL;
-  clause.rounding = "exp:f32+one-plus:f32+quotient:f32+product:f32";
-  clause.functions = "mlxcel-exp-1+ieee-div";
-  mlxcel_module_clause(builder, &clause);
-
+  if (mlxcel_emit_uses_mlx(builder)) return mlxcel_mlx_emit_silu_gate(builder, rows, gate, up, x, positions);
+  mlxcel_operation_t operations[] = {mlxcel_weight_operation(gate, MLXCEL_DTYPE_F32, rows), mlxcel_weight_operation(up, MLXCEL_DTYPE_F32, rows),
+                                     mlxcel_row_operation(MLXCEL_OP_SILU_GATE, MLXCEL_VARIANT_SILU, MLXCEL_DTYPE_F32, rows, gate->out_features)};
+  for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); ++i) {
+    operations[i].within = MLXCEL_WITHIN_ACTIVATION_PROJECTION;
+    mlxcel_emit_clause(builder, &operations[i]);
+  }
   mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_GATE_UP, .workgroups = mlxcel_workgroups_for((gate->out_features + 15) / 16)};
   mlxcel_dispatch_add(&dispatch, x);
   mlxcel_dispatch_add_weight(builder, &dispatch, gate);

@@ -1,12 +1,11 @@
 #include "emit/helpers/helper_common.h"
+#include "emit/mlx/mlx_helpers.h"
 
 mlxcel_value_t mlxcel_emit_attention(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape, mlxcel_value_t q,
                                      const mlxcel_kv_values_t* kv) {
-  mlxcel_clause_t clause = mlxcel_pinned_clause(MLXCEL_OP_ATTENTION, MLXCEL_KERNEL_ATTENTION);
-  clause.rounding = "score:fma-f32+tree:f32+scale-after-dot:f32+exp:f32+sum:f32+tree:f32+value:fma-f32+combine:f32-fma+quotient:f32";
-  clause.association = "scores:lanes(16,tree)+blocks(64,absolute):lanes(16,tree)+values:sequential+combine:sequential";
-  clause.functions = "mlxcel-exp-1+ieee-div";
-  mlxcel_module_clause(builder, &clause);
+  if (mlxcel_emit_uses_mlx(builder)) return mlxcel_mlx_emit_attention(builder, rows, shape, q, kv);
+  mlxcel_operation_t operation = mlxcel_attention_operation(MLXCEL_OP_ATTENTION, MLXCEL_VARIANT_MASK_CAUSAL, MLXCEL_DTYPE_F32, rows->count, shape);
+  mlxcel_emit_clause(builder, &operation);
 
   mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_ATTENTION, .workgroups = mlxcel_workgroups_for(rows->count * shape->heads)};
   const mlxcel_value_t buffers[] = {q, kv->k_cache, kv->v_cache, rows->slots, rows->positions};

@@ -1,15 +1,7 @@
 #include "emit/helpers/helper_common.h"
+#include "emit/mlx/mlx_helpers.h"
 
-mlxcel_value_t mlxcel_emit_embedding(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_weight_t* table, mlxcel_value_t tokens) {
-  mlxcel_clause_t clause = mlxcel_pinned_clause(MLXCEL_OP_EMBEDDING, MLXCEL_KERNEL_EMBED);
-  mlxcel_source_name_t source = mlxcel_weight_source_name(table);
-  clause.source_dtype = source.text;
-  clause.accumulator = NULL;
-  clause.constants = NULL;
-  clause.rounding = table->bits ? "weight:fma-f32" : NULL;
-  clause.dequantization = table->bits ? "fma-f32" : "exact-widen";
-  mlxcel_module_clause(builder, &clause);
-
+mlxcel_value_t mlxcel_pinned_embed(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_weight_t* table, mlxcel_value_t tokens) {
   mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_EMBED, .workgroups = mlxcel_workgroups_for(rows->count)};
   mlxcel_dispatch_add(&dispatch, tokens);
   mlxcel_dispatch_add(&dispatch, rows->positions);
@@ -19,4 +11,11 @@ mlxcel_value_t mlxcel_emit_embedding(mlxcel_module_builder_t* builder, const mlx
   mlxcel_dispatch_add_i32(builder, &dispatch, mlxcel_weight_format(table));
   dispatch.result = mlxcel_value_f32(2, rows->count, table->in_features);
   return mlxcel_dispatch_emit(builder, &dispatch, NULL);
+}
+
+mlxcel_value_t mlxcel_emit_embedding(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_weight_t* table, mlxcel_value_t tokens) {
+  if (mlxcel_emit_uses_mlx(builder)) return mlxcel_mlx_emit_embedding(builder, rows, table, tokens);
+  mlxcel_operation_t operation = mlxcel_embedding_operation(table, MLXCEL_DTYPE_F32, rows->count);
+  mlxcel_emit_clause(builder, &operation);
+  return mlxcel_pinned_embed(builder, rows, table, tokens);
 }

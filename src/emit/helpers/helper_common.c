@@ -1,6 +1,6 @@
 #include "emit/helpers/helper_common.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "kernels/kernel_abi.h"
 
@@ -10,53 +10,69 @@ _Static_assert((int)MLXCEL_WEIGHT_F32 == MLXCEL_FORMAT_F32 && (int)MLXCEL_WEIGHT
 // Enough shares that a slow worker doesn't hold up the others, few enough that handing them out costs nothing beside the work.
 #define WORKGROUPS_MAX 32
 
-const char* mlxcel_weight_type_name(mlxcel_weight_type_t type) {
-  static const char* const names[] = {"f32", "f16", "bf16"};
-  return names[type];
-}
+_Static_assert((int)MLXCEL_WEIGHT_F32 == (int)MLXCEL_DTYPE_F32 && (int)MLXCEL_WEIGHT_F16 == (int)MLXCEL_DTYPE_F16 &&
+                   (int)MLXCEL_WEIGHT_BF16 == (int)MLXCEL_DTYPE_BF16,
+               "weight types begin the dtypes");
 
-mlxcel_source_name_t mlxcel_weight_source_name(const mlxcel_weight_t* weight) {
-  mlxcel_source_name_t name;
-  const char* type = mlxcel_weight_type_name(weight->type);
-  bool has_bias = !iree_string_view_is_empty(weight->vector.key);
-  const char* bias = has_bias ? "+bias-" : "";
-  const char* bias_type = has_bias ? mlxcel_weight_type_name(weight->vector_type) : "";
-  if (weight->bits == 0) {
-    snprintf(name.text, sizeof(name.text), "%s%s%s", type, bias, bias_type);
-  } else {
-    snprintf(name.text, sizeof(name.text), "affine-u%u-g%u-%s%s%s", weight->bits, weight->group_size, type, bias, bias_type);
+bool mlxcel_emit_uses_mlx(mlxcel_module_builder_t* builder) {
+  const char* name = builder->profile->name;
+  if (strcmp(name, MLXCEL_PROFILE_MLX_CPU) == 0) return true;
+  if (strcmp(name, MLXCEL_PROFILE_PINNED_F32) != 0) {
+    mlxcel_module_fail(builder, iree_make_status(IREE_STATUS_UNIMPLEMENTED, "profile '%s' has no helpers for models; use %s or %s", name,
+                                                 MLXCEL_PROFILE_PINNED_F32, MLXCEL_PROFILE_MLX_CPU));
   }
-  return name;
+  return false;
 }
 
-mlxcel_clause_t mlxcel_pinned_clause(mlxcel_op_class_t op, mlxcel_kernel_id_t kernel) {
-  mlxcel_clause_t clause = {
-      .op = op,
-      .operand_dtype = "f32",
-      .accumulator = "f32",
-      .result_dtype = "f32",
-      .constants = "f32-nearest",
-      .denormals = "keep",
-      .algorithm = mlxcel_kernel_info(kernel)->symbol,
-      .algorithm_version = 1,
-      .source_digest = mlxcel_kernel_source_digest(),
-      .tolerance = "exact",
-      .derivation = MLXCEL_EXACT_DERIVATION,
-  };
-  return clause;
+bool mlxcel_weight_tensor_is_present(const mlxcel_weight_tensor_t* tensor) { return tensor->value || !iree_string_view_is_empty(tensor->key); }
+
+mlxcel_value_t mlxcel_weight_tensor_value(mlxcel_module_builder_t* builder, const mlxcel_weight_tensor_t* tensor) {
+  return tensor->value ? *tensor->value : mlxcel_parameter_bytes(builder, tensor->key, tensor->dtype, tensor->byte_count);
 }
 
-void mlxcel_clause_projection(mlxcel_module_builder_t* builder, mlxcel_kernel_id_t kernel, const mlxcel_weight_t* weight) {
-  mlxcel_clause_t clause = mlxcel_pinned_clause(weight->bits ? MLXCEL_OP_QUANTIZED_MATMUL : MLXCEL_OP_DENSE_MATMUL, kernel);
-  mlxcel_source_name_t source = mlxcel_weight_source_name(weight);
-  clause.source_dtype = source.text;
-  bool has_bias = !iree_string_view_is_empty(weight->vector.key);
-  clause.rounding = weight->bits ? (has_bias ? "weight:fma-f32+product-sum:fma-f32+tree:f32+bias:f32" : "weight:fma-f32+product-sum:fma-f32+tree:f32")
-                                 : (has_bias ? "product-sum:fma-f32+tree:f32+bias:f32" : "product-sum:fma-f32+tree:f32");
-  clause.association = "lanes(16,tree)";
-  clause.dequantization = weight->bits ? "fma-f32" : "exact-widen";
-  clause.constants = NULL;
-  mlxcel_module_clause(builder, &clause);
+mlxcel_dtype_t mlxcel_weight_dtype(mlxcel_weight_type_t type) { return (mlxcel_dtype_t)type; }
+
+mlxcel_operation_t mlxcel_row_operation(mlxcel_op_class_t op, mlxcel_op_variant_t variant, mlxcel_dtype_t dtype, int64_t rows, int64_t width) {
+  return (mlxcel_operation_t){.op = op, .variant = variant, .dtype = dtype, .weight_dtype = dtype, .bias_dtype = dtype, .rows = rows, .in_features = width};
+}
+
+mlxcel_operation_t mlxcel_weight_operation(const mlxcel_weight_t* weight, mlxcel_dtype_t dtype, int64_t rows) {
+  mlxcel_op_class_t op = weight->bits ? MLXCEL_OP_QUANTIZED_MATMUL : MLXCEL_OP_DENSE_MATMUL;
+  mlxcel_operation_t operation = mlxcel_row_operation(op, MLXCEL_VARIANT_NONE, dtype, rows, weight->in_features);
+  operation.weight_dtype = mlxcel_weight_dtype(weight->type);
+  operation.out_features = weight->out_features;
+  operation.bits = weight->bits;
+  operation.group_size = weight->bits ? weight->group_size : 0;
+  operation.has_bias = mlxcel_weight_tensor_is_present(&weight->vector);
+  operation.bias_dtype = operation.has_bias ? mlxcel_weight_dtype(weight->vector_type) : operation.weight_dtype;
+  return operation;
+}
+
+mlxcel_operation_t mlxcel_embedding_operation(const mlxcel_weight_t* table, mlxcel_dtype_t dtype, int64_t rows) {
+  mlxcel_operation_t operation = mlxcel_weight_operation(table, dtype, rows);
+  operation.op = MLXCEL_OP_EMBEDDING;
+  return operation;
+}
+
+mlxcel_operation_t mlxcel_rms_norm_operation(const mlxcel_weight_vector_t* weight, mlxcel_dtype_t dtype, int64_t rows, float epsilon) {
+  mlxcel_operation_t operation = mlxcel_row_operation(MLXCEL_OP_RMS_NORM, MLXCEL_VARIANT_PLAIN, dtype, rows, weight->size);
+  operation.weight_dtype = mlxcel_weight_dtype(weight->type);
+  operation.epsilon = epsilon;
+  return operation;
+}
+
+mlxcel_operation_t mlxcel_attention_operation(mlxcel_op_class_t op, mlxcel_op_variant_t variant, mlxcel_dtype_t dtype, int64_t rows,
+                                              const mlxcel_attention_shape_t* shape) {
+  mlxcel_operation_t operation = mlxcel_row_operation(op, variant, dtype, rows, 0);
+  operation.heads = shape->heads;
+  operation.kv_heads = shape->kv_heads;
+  operation.head_dim = shape->head_dim;
+  operation.keys = rows;
+  operation.rope_dims = 2 * shape->rope_half;
+  operation.scale = op == MLXCEL_OP_ROPE ? shape->rope_scale : shape->scale;
+  operation.rope_base = shape->rope_base;
+  operation.has_frequencies = op == MLXCEL_OP_ROPE && shape->rope_frequencies != NULL;
+  return operation;
 }
 
 int32_t mlxcel_weight_format(const mlxcel_weight_t* weight) {
@@ -66,7 +82,7 @@ int32_t mlxcel_weight_format(const mlxcel_weight_t* weight) {
 }
 
 int32_t mlxcel_weight_flags(const mlxcel_weight_t* weight, bool residual) {
-  bool has_bias = !iree_string_view_is_empty(weight->vector.key);
+  bool has_bias = mlxcel_weight_tensor_is_present(&weight->vector);
   return MLXCEL_MATRIX_FLAGS(has_bias ? 1 : 0, residual ? 1 : 0, has_bias ? (int32_t)weight->vector_type : 0);
 }
 
@@ -74,8 +90,7 @@ void mlxcel_dispatch_add_weight(mlxcel_module_builder_t* builder, mlxcel_dispatc
   const mlxcel_weight_tensor_t* tensors[] = {&weight->values, &weight->scales, &weight->biases, &weight->vector};
   mlxcel_value_t first = {0};
   for (size_t i = 0; i < sizeof(tensors) / sizeof(tensors[0]); ++i) {
-    bool absent = iree_string_view_is_empty(tensors[i]->key);
-    mlxcel_value_t value = absent ? first : mlxcel_parameter_bytes(builder, tensors[i]->key, tensors[i]->dtype, tensors[i]->byte_count);
+    mlxcel_value_t value = mlxcel_weight_tensor_is_present(tensors[i]) ? mlxcel_weight_tensor_value(builder, tensors[i]) : first;
     if (i == 0) first = value;
     mlxcel_dispatch_add(dispatch, value);
   }

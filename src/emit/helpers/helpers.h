@@ -60,8 +60,8 @@ typedef struct mlxcel_attention_shape_t {
   int32_t layer;
   float scale;  // applied to q.k
   // Rotary embedding, for profiles that compute the angles themselves; others get tables.
-  float rope_base, rope_scale;     // positions are multiplied by rope_scale
-  const float* rope_frequencies;   // f32[rope_half]: MLX's `freqs`; NULL = from the base
+  float rope_base, rope_scale;    // positions are multiplied by rope_scale
+  const float* rope_frequencies;  // f32[rope_half]: MLX's `freqs`; NULL = from the base
 } mlxcel_attention_shape_t;
 
 typedef struct mlxcel_kv_values_t {

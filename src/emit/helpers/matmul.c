@@ -1,17 +1,18 @@
 #include "emit/helpers/helper_common.h"
+#include "emit/mlx/mlx_helpers.h"
 
 // The kernels cut outputs into tiles of sixteen.
 static uint32_t matmul_workgroups(int64_t out_features) { return mlxcel_workgroups_for((out_features + 15) / 16); }
 
 mlxcel_value_t mlxcel_emit_matmul(mlxcel_module_builder_t* builder, int64_t rows, const mlxcel_weight_t* weight, mlxcel_value_t x, mlxcel_value_t positions,
                                   const mlxcel_value_t* residual) {
-  mlxcel_clause_projection(builder, MLXCEL_KERNEL_MATMUL, weight);
+  if (mlxcel_emit_uses_mlx(builder)) return mlxcel_mlx_emit_matmul(builder, rows, weight, x, positions, residual);
+  mlxcel_operation_t operation = mlxcel_weight_operation(weight, MLXCEL_DTYPE_F32, rows);
+  operation.has_residual = residual != NULL;
+  mlxcel_emit_clause(builder, &operation);
   if (residual) {
-    mlxcel_clause_t clause = mlxcel_pinned_clause(MLXCEL_OP_RESIDUAL_ADD, MLXCEL_KERNEL_MATMUL);
-    clause.accumulator = NULL;
-    clause.constants = NULL;
-    clause.rounding = "sum:f32";
-    mlxcel_module_clause(builder, &clause);
+    operation = mlxcel_row_operation(MLXCEL_OP_RESIDUAL_ADD, MLXCEL_VARIANT_NONE, MLXCEL_DTYPE_F32, rows, weight->out_features);
+    mlxcel_emit_clause(builder, &operation);
   }
   mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MATMUL, .workgroups = matmul_workgroups(weight->out_features)};
   mlxcel_dispatch_add(&dispatch, x);

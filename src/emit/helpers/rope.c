@@ -1,29 +1,26 @@
 #include "emit/helpers/helper_common.h"
+#include "emit/mlx/mlx_helpers.h"
 
-static void rope_clauses(mlxcel_module_builder_t* builder) {
-  mlxcel_clause_t rope = mlxcel_pinned_clause(MLXCEL_OP_ROPE, MLXCEL_KERNEL_QKV_ROPE);
-  rope.accumulator = NULL;
-  rope.rounding = "product:f32+fma-f32";
-  rope.constants = "angle:f64+cos-sin:f64-to-f32";  // the tables, made on the host
-  rope.functions = "host-table(cos,sin)";
-  mlxcel_module_clause(builder, &rope);
-  mlxcel_clause_t store = mlxcel_pinned_clause(MLXCEL_OP_KV_STORE, MLXCEL_KERNEL_QKV_ROPE);
-  store.accumulator = NULL;
-  store.constants = NULL;
-  mlxcel_module_clause(builder, &store);
+static void emit_clauses(mlxcel_module_builder_t* builder, const mlxcel_weight_t* const weights[3], int64_t rows, const mlxcel_attention_shape_t* shape) {
+  mlxcel_operation_t operations[5];
+  for (int i = 0; i < 3; ++i) operations[i] = mlxcel_weight_operation(weights[i], MLXCEL_DTYPE_F32, rows);
+  operations[3] = mlxcel_attention_operation(MLXCEL_OP_ROPE, MLXCEL_VARIANT_HALF, MLXCEL_DTYPE_F32, rows, shape);
+  operations[4] = mlxcel_attention_operation(MLXCEL_OP_KV_STORE, MLXCEL_VARIANT_NONE, MLXCEL_DTYPE_F32, rows, shape);
+  for (int i = 0; i < 5; ++i) {
+    operations[i].within = MLXCEL_WITHIN_QKV_ROPE;
+    mlxcel_emit_clause(builder, &operations[i]);
+  }
 }
 
 mlxcel_value_t mlxcel_emit_qkv_rope(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape,
                                     const mlxcel_weight_t* q, const mlxcel_weight_t* k, const mlxcel_weight_t* v, mlxcel_value_t x, mlxcel_value_t cos,
                                     mlxcel_value_t sin, mlxcel_kv_values_t* kv) {
-  const mlxcel_weight_t* weights[] = {q, k, v};
+  if (mlxcel_emit_uses_mlx(builder)) return mlxcel_mlx_emit_qkv_rope(builder, rows, shape, q, k, v, x, kv);
+  const mlxcel_weight_t* const weights[] = {q, k, v};
+  emit_clauses(builder, weights, rows->count, shape);
   mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_QKV_ROPE, .workgroups = mlxcel_workgroups_for(shape->heads + 2 * shape->kv_heads)};
   mlxcel_dispatch_add(&dispatch, x);
-  for (int i = 0; i < 3; ++i) {
-    mlxcel_clause_projection(builder, MLXCEL_KERNEL_QKV_ROPE, weights[i]);
-    mlxcel_dispatch_add_weight(builder, &dispatch, weights[i]);
-  }
-  rope_clauses(builder);
+  for (int i = 0; i < 3; ++i) mlxcel_dispatch_add_weight(builder, &dispatch, weights[i]);
   const mlxcel_value_t buffers[] = {cos, sin, rows->slots, rows->positions, kv->k_cache, kv->v_cache};
   for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); ++i) mlxcel_dispatch_add(&dispatch, buffers[i]);
   const int64_t sizes[] = {rows->count, q->in_features, shape->heads, shape->kv_heads, shape->head_dim, shape->rope_half};

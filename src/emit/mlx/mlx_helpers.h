@@ -17,8 +17,7 @@ mlxcel_value_t mlxcel_mlx_emit_matmul(mlxcel_module_builder_t* builder, int64_t 
 mlxcel_value_t mlxcel_mlx_emit_silu_gate(mlxcel_module_builder_t* builder, int64_t rows, const mlxcel_weight_t* gate, const mlxcel_weight_t* up,
                                          mlxcel_value_t x, mlxcel_value_t positions);
 mlxcel_value_t mlxcel_mlx_emit_qkv_rope(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape,
-                                        const mlxcel_weight_t* q, const mlxcel_weight_t* k, const mlxcel_weight_t* v, mlxcel_value_t x,
-                                        mlxcel_kv_values_t* kv);
+                                        const mlxcel_weight_t* q, const mlxcel_weight_t* k, const mlxcel_weight_t* v, mlxcel_value_t x, mlxcel_kv_values_t* kv);
 mlxcel_value_t mlxcel_mlx_emit_attention(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape,
                                          mlxcel_value_t q, const mlxcel_kv_values_t* kv);
 // x as f32 (logits leave a module as f32; widening is exact).

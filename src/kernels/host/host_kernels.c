@@ -1,6 +1,7 @@
 #include "kernels/host/host_kernels.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "kernels/mlx/mlx_number.h"
@@ -28,6 +29,8 @@ typedef struct host_unary_parameters_t {
   float scalar;
   size_t group, groups;
 } host_unary_parameters_t;
+
+_Static_assert(offsetof(host_unary_parameters_t, scalar) == 44 && sizeof(host_unary_parameters_t) == 64, "the layout that iree-compile writes");
 
 static int host_unary_import(void* parameters, void* context, void* reserved) {
   (void)context;

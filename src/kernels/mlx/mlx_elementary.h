@@ -10,8 +10,8 @@ MLXCEL_INLINE float f32_abs(float x) { return float_of_bits(bits_of_float(x) & 0
 
 #define EXP_LIMIT 88.0f  // beyond it: infinity, and 0 below its negative
 
-// 2^n * p(f) with n = floor(x * log2 e + 1/2), that sum in double. Below about -87.7 the scale's exponent field is 0, so the result is 0 too: exp has no
-// subnormal results.
+// 2^n * p(f) with n = floor(x * log2 e + 1/2), that sum in double (in f32 it would differ for no x that can occur). Below about -87.7 the scale's exponent
+// field is 0, so the result is 0 too: exp has no subnormal results.
 MLXCEL_INLINE float mlx_exp(float x) {
   if (x != x) return x;
   if (x > EXP_LIMIT) return __builtin_inff();
@@ -64,7 +64,7 @@ MLXCEL_INLINE float mlx_cos(float x) {
   return (o.index - 2) & 4 ? y : -y;
 }
 
-// Abramowitz and Stegun 7.1.26, for the magnitude; negated last, so that erf(0) isn't 0. |type|: the rounding comes before the sign.
+// Abramowitz and Stegun 7.1.26, for the magnitude. The sign comes after the rounding to |type|, and what isn't above 0 gets it: erf(0) is -0.
 MLXCEL_INLINE float mlx_erf(float x, int type) {
   float t = 1.0f / f32_fma(0.3275911f, f32_abs(x), 1.0f);
   float r = f32_fma(1.061405429f, t, -1.453152027f);

@@ -15,7 +15,7 @@ MLXCEL_INLINE void softmax_row_typed(const uint8_t* x, size_t width, int type, i
   float inverse = round_to(1.0f / sum, work);
   for (size_t i = 0; i < width; ++i) {
     float e = round_to(mlx_exp(round_to(load_typed(x, i, type) - maximum, work)), work);
-    store_typed(out, i, type, round_to(e * inverse, work));
+    store_typed(out, i, type, e * inverse);
   }
 }
 static void softmax_row(const uint8_t* x, size_t width, int type, bool precise, uint8_t* out) {

@@ -1,0 +1,46 @@
+#include "emit/operand_weights.h"
+
+static mlxcel_weight_tensor_t tensor_of(const mlxcel_value_t* operand) { return (mlxcel_weight_tensor_t){.value = operand}; }
+
+size_t mlxcel_operand_weight(const mlxcel_operation_t* operation, const mlxcel_value_t* operands, int64_t out_features, mlxcel_weight_t* out_weight) {
+  *out_weight = (mlxcel_weight_t){.values = tensor_of(&operands[0]),
+                                  .type = (mlxcel_weight_type_t)operation->weight_dtype,
+                                  .out_features = out_features,
+                                  .in_features = operation->in_features};
+  if (operation->bits == 0) return 1;
+  out_weight->scales = tensor_of(&operands[1]);
+  out_weight->biases = tensor_of(&operands[2]);
+  out_weight->bits = operation->bits;
+  out_weight->group_size = operation->group_size;
+  return 3;
+}
+
+void mlxcel_operand_weight_bias(const mlxcel_operation_t* operation, const mlxcel_value_t* operand, mlxcel_weight_t* weight) {
+  if (!operation->has_bias) return;
+  weight->vector = tensor_of(operand);
+  weight->vector_type = (mlxcel_weight_type_t)operation->bias_dtype;
+}
+
+mlxcel_attention_shape_t mlxcel_operand_attention_shape(const mlxcel_operation_t* operation) {
+  return (mlxcel_attention_shape_t){.heads = operation->heads,
+                                    .kv_heads = operation->kv_heads,
+                                    .head_dim = operation->head_dim,
+                                    .rope_half = operation->rope_dims / 2,
+                                    .scale = operation->scale,
+                                    .rope_base = operation->rope_base,
+                                    .rope_scale = operation->scale};
+}
+
+mlxcel_value_t mlxcel_operand_rows(mlxcel_module_builder_t* builder, int64_t count, int32_t start, int32_t step) {
+  mlxcel_value_t rows = mlxcel_value_new(builder, MLXCEL_ELEMENT_I32, 1, &count);
+  mlxcel_strbuf_t list;
+  mlxcel_strbuf_initialize(&list);
+  if (step == 0) mlxcel_strbuf_append_format(&list, "%" PRId32, start);
+  for (int64_t i = 0; step != 0 && i < count; ++i) {
+    mlxcel_strbuf_append_format(&list, "%s%" PRId64 "%s", i ? ", " : "[", start + i * step, i + 1 == count ? "]" : "");
+  }
+  mlxcel_module_fail(builder, mlxcel_strbuf_take_status(&list));
+  mlxcel_module_text(builder, "%%%" PRIu32 " = arith.constant dense<%s> : %s", rows.id, list.data ? list.data : "", mlxcel_value_type(rows).text);
+  mlxcel_strbuf_deinitialize(&list);
+  return rows;
+}
