@@ -17,6 +17,8 @@
 //===- Mutations ----------------------------------------------------------------------------------------------------------------------------------------===//
 
 static iree_status_t mutation_split(const char* mutation, iree_string_view_t* out_pattern, const char** out_replacement) {
+  *out_pattern = iree_string_view_empty();
+  *out_replacement = "";
   const char* arrow = strstr(mutation, MUTATION_ARROW);
   if (!arrow || arrow == mutation) {
     return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "'%s' is no mutation; write 'PATTERN" MUTATION_ARROW "REPLACEMENT'", mutation);
