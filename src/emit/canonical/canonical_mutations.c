@@ -37,7 +37,7 @@ static const rule_t rules[] = {
     {"drop-round", "rounding", "", BF16_ROUND NOT_NARROWED, "\\3 = arith.bitcast \\1 : f32 to f32\n\\4"},
     {"drop-round", "rounding", "", F16_ROUND NOT_NARROWED, "\\2 = arith.bitcast \\1 : f32 to f32\n\\3"},
     {"drop-round-of-result", "rounding", "", BF16_ROUND NEXT "(" U " = arith\\.truncf)", "\\3 = arith.bitcast \\1 : f32 to f32\n    \\4"},
-    {"drop-round-of-result", "rounding", "", F16_ROUND NEXT "(" U " = arith\\.truncf)", "\\2 = arith.bitcast \\1 : f32 to f32\n    \\3"},
+    {"drop-round-of-f16-result", "rounding", "", F16_ROUND NEXT "(" U " = arith\\.truncf)", "\\2 = arith.bitcast \\1 : f32 to f32\n    \\3"},
     {"truncate", "rounding", "", "arith\\.constant 32767 : i32", "arith.constant 0 : i32"},
     {"fuse-multiply-add", "rounding", WIDE, PRODUCT NEXT V " = arith\\.addf " V ", \\1 : f32", "\\4 = math.fma \\2, \\3, \\5 : f32"},
     {"fuse-multiply-add", "rounding", WIDE, PRODUCT NEXT V " = arith\\.addf \\1, " V " : f32", "\\4 = math.fma \\2, \\3, \\5 : f32"},
@@ -81,7 +81,7 @@ static const rule_t rules[] = {
     // --- association
     {"reverse-sum", "association", WIDE, REDUCTION " ins\\(" V "((, " U ")*) : " MATRIX,
      "%m0 = stablehlo.reverse \\3, dims = [1] : \\6\n    \\1 = linalg.generic \\2 ins(%m0\\4 : \\6"},
-    {"reverse-sum", "association", "attention", REDUCTION " ins\\(" V "((, " U ")*) : " TENSOR4,
+    {"reverse-sum", "association", "attention_causal_f32", REDUCTION " ins\\(" V "((, " U ")*) : " TENSOR4,
      "%m0 = stablehlo.reverse \\3, dims = [3] : \\6\n    \\1 = linalg.generic \\2 ins(%m0\\4 : \\6"},
     {"reverse-sum", "association", WIDE, REDUCTION " ins\\(" V ", " V " : " TENSOR4 ", " TENSOR4 "\\)",
      "%m0 = stablehlo.reverse \\3, dims = [1, 2, 3] : \\5\n    %m1 = stablehlo.reverse \\4, dims = [1, 2, 3] : \\8\n"
@@ -96,7 +96,7 @@ static const rule_t rules[] = {
     {"swap-summands", "association", "", "arith\\.addf " V ", " V " : f32", "arith.addf \\2, \\1 : f32"},
     {"exclusive-scan", "association", "", "inclusive\\(true\\)", "inclusive(false)"},
     {"move-padding", "association", "conv", "pad = \\[\\[([0-9]), ([0-9])\\], \\[([0-9]), ([0-9])\\]\\]", "pad = [[\\2, \\1], [\\4, \\3]]"},
-    {"swap-padding", "association", "conv", "pad = \\[\\[([0-9]), ([0-9])\\], \\[([0-9]), ([0-9])\\]\\]", "pad = [[\\2, \\1], [\\3, \\4]]"},
+    {"swap-padding", "association", "conv2d", "pad = \\[\\[([0-9]), ([0-9])\\], \\[([0-9]), ([0-9])\\]\\]", "pad = [[\\2, \\1], [\\3, \\4]]"},
     // --- dequantization
     {"signed-codes", "dequantization", "", "arith\\.extui", "arith.extsi"},
     {"signed-conversion", "dequantization", "", "arith\\.uitofp", "arith.sitofp"},
@@ -119,15 +119,21 @@ static const rule_t rules[] = {
      "%m0 = arith.addf \\2, \\2 : f32\n    %m1 = math.exp %m0 : f32\n    %m2 = arith.constant 1.0 : f32\n    %m3 = arith.addf %m1, %m2 : f32\n"
      "    %m4 = arith.constant 2.0 : f32\n    %m5 = arith.divf %m4, %m3 : f32\n    \\1 = arith.subf %m2, %m5 : f32"},
     {"other-erf", "functions", WIDE, V " = math\\.erf " V " : f32",
-     "%m0 = math.erfc \\2 : f32\n    %m1 = arith.constant 1.0 : f32\n    \\1 = arith.subf %m1, %m0 : f32"},
+     "%m0 = arith.constant 0x3F906EBB : f32\n    %m1 = arith.mulf \\2, %m0 : f32\n    \\1 = math.tanh %m1 : f32"},
+    {"other-root", "functions", WIDE, V " = math\\.sqrt " V " : f32",
+     "%m0 = math.log \\2 : f32\n    %m1 = arith.constant 0x3F000000 : f32\n    %m2 = arith.mulf %m0, %m1 : f32\n    \\1 = math.exp %m2 : f32"},
     {"other-table-row", "functions", "rope", "arith\\.maxsi " V ", " V " : i32" NEXT V " = arith\\.constant 7 : i32",
      "arith.maxsi \\1, \\2 : i32\n    \\3 = arith.constant 6 : i32"},
 };
 
 // Why some edits change no result.
+#define RESULT_ROUNDS "the conversion to bf16 behind it is the function's result and rounds in the same way"
+// Elsewhere the compiler drops a conversion to bf16 and back, and the edit shows.
+#define DISPATCH_ENDS "the pinned compiler ends a dispatch here: the value is stored in its dtype, which rounds in the same way"
+#define HALF "half of a bf16 is a bf16"
 static const mlxcel_canonical_proof_t proofs[] = {
     {"", "swap-summands", -1, "IEEE addition is commutative"},
-    {"", "drop-round-of-result", -1, "the conversion to the result's dtype behind it rounds in the same way"},
+    {"", "drop-round-of-f16-result", -1, "the conversion to the result's dtype behind it rounds in the same way"},
     {"", "signed-conversion", -1, "a code is below 256: both conversions give it"},
     {"dequantize_u2", "signed-codes", -1, "the shift is logical, and the mask keeps bits of the byte only"},
     {"dequantize_u4", "signed-codes", -1, "the shift is logical, and the mask keeps bits of the byte only"},
@@ -135,10 +141,32 @@ static const mlxcel_canonical_proof_t proofs[] = {
     {"projection_u4", "signed-codes", -1, "the shift is logical, and the mask keeps bits of the byte only"},
     {"quantized_matmul_u4_f32_f16", "fuse-multiply-add", 1, "the product of an f16 and a code of 4 bits is exact in f32"},
     {"gelu_erf_bf16", "drop-round", 3, "the division by 2 behind it is exact: rounding before or after it is the same"},
-    {"gelu_erf_bf16", "truncate", 4, "half of a bf16 is a bf16"},
-    {"gelu_tanh_bf16", "drop-round", 6, "half of a bf16 is a bf16"},
-    {"gelu_tanh_bf16", "truncate", 6, "half of a bf16 is a bf16"},
+    {"gelu_erf_bf16", "truncate", 4, HALF},
+    {"gelu_tanh_bf16", "drop-round", 6, HALF},
+    {"gelu_tanh_bf16", "truncate", 6, HALF},
     {"", "approximate-root", -1, "this compiler expands math.rsqrt into the same square root and division"},
+    {"dequantize_u4_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"dense_matmul_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"layer_norm_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"rms_norm_plain_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"rms_norm_gemma_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"residual_add_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"silu_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"gelu_erf_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"gelu_tanh_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"softmax_precise_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"rope_interleaved_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"cumulative_norm_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"conv2d_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
+    {"quantized_matmul_u4_bf16_bias", "drop-round-of-result", 1, RESULT_ROUNDS},
+    {"projection_u4_bf16", "drop-round-of-result", 2, RESULT_ROUNDS},
+    {"attention_additive_bf16", "drop-round-of-result", 3, RESULT_ROUNDS},
+    {"attention_additive_bf16", "drop-round-of-result", 0, DISPATCH_ENDS},
+    {"attention_additive_bf16", "drop-round-of-result", 2, DISPATCH_ENDS},
+    {"softmax_precise_f32", "reverse-sum", 0, "a maximum doesn't depend on the order"},
+    {"attention_causal_f32", "reverse-sum", 0, "a maximum doesn't depend on the order"},
+    {"projection_u4_bf16", "drop-round", 10, HALF},
+    {"projection_u4_bf16", "truncate", 12, HALF},
 };
 
 const mlxcel_canonical_proof_t* mlxcel_canonical_proof_at(size_t index) { return index < IREE_ARRAYSIZE(proofs) ? &proofs[index] : NULL; }
