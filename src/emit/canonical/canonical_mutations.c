@@ -160,6 +160,7 @@ static const mlxcel_canonical_proof_t proofs[] = {
     {"conv2d_bf16", "drop-round-of-result", -1, RESULT_ROUNDS},
     {"quantized_matmul_u4_bf16_bias", "drop-round-of-result", 1, RESULT_ROUNDS},
     {"projection_u4_bf16", "drop-round-of-result", 2, RESULT_ROUNDS},
+    {"projection_u4_bf16", "drop-round-of-result", 1, DISPATCH_ENDS},
     {"attention_additive_bf16", "drop-round-of-result", 3, RESULT_ROUNDS},
     {"attention_additive_bf16", "drop-round-of-result", 0, DISPATCH_ENDS},
     {"attention_additive_bf16", "drop-round-of-result", 2, DISPATCH_ENDS},
