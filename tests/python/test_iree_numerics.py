@@ -34,7 +34,8 @@ def same(left: np.ndarray, right: np.ndarray) -> bool:
 
 def elementwise(body: str, count: int, operands: str = "abc", element: str = "f32") -> str:
     arguments = ", ".join(f"%{name}: tensor<{count}x{element}>" for name in operands)
-    return f"func.func @f({arguments}) -> tensor<{count}x{element}> {{\n{body.replace('T', f'tensor<{count}x{element}>')}\n  return %r : tensor<{count}x{element}>\n}}"
+    t = f"tensor<{count}x{element}>"
+    return f"func.func @f({arguments}) -> {t} {{\n{body.replace('T', t)}\n  return %r : {t}\n}}"
 
 
 def generic(body: str, count: int) -> str:
@@ -55,7 +56,8 @@ def generic(body: str, count: int) -> str:
 
 def dot(rows: int, width: int, out: int, operand: str = "f32", result: str = "f32") -> str:
     x, w, r = f"tensor<{rows}x{width}x{operand}>", f"tensor<{out}x{width}x{operand}>", f"tensor<{rows}x{out}x{result}>"
-    return f"func.func @f(%x: {x}, %w: {w}) -> {r} {{\n  %r = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : ({x}, {w}) -> {r}\n  return %r : {r}\n}}"
+    contraction = f"stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : ({x}, {w}) -> {r}"
+    return f"func.func @f(%x: {x}, %w: {w}) -> {r} {{\n  %r = {contraction}\n  return %r : {r}\n}}"
 
 
 ROW_SUM = """func.func @f(%x: tensor<3x4096xf32>) -> tensor<3xf32> {
@@ -295,7 +297,8 @@ def test_f32_subnormals_are_flushed_and_f16_ones_kept(device: str) -> None:
     tiny, one = np.full(64, 1e-40, F32), np.ones(64, F32)
     product = compile_text(elementwise("  %r = stablehlo.multiply %a, %b : T", 64, "ab"))
     assert not call(product, tiny, one, device=device).any()
-    text = "func.func @f(%a: tensor<64xf32>) -> tensor<64xf16> {\n  %r = stablehlo.convert %a : (tensor<64xf32>) -> tensor<64xf16>\n  return %r : tensor<64xf16>\n}"
+    text = ("func.func @f(%a: tensor<64xf32>) -> tensor<64xf16> {\n"
+            "  %r = stablehlo.convert %a : (tensor<64xf32>) -> tensor<64xf16>\n  return %r : tensor<64xf16>\n}")
     small = np.full(64, 6e-8, F32)  # the smallest subnormal of f16
     assert same(call(compile_text(text), small, device=device), small.astype(np.float16))
 

@@ -9,8 +9,8 @@
 #include "base/base.h"
 
 typedef struct mlxcel_canonical_mutation_t {
-  const char* rule;     // "drop-round", "fuse-multiply-add" ...
-  const char* field;    // the clause's field that it breaks: "rounding", "accumulator", "result_dtype", "association", "dequantization", "constants", "functions"
+  const char* rule;   // "drop-round", "fuse-multiply-add" ...
+  const char* field;  // the clause's field that it breaks: "rounding", "accumulator", "result_dtype", "association", "dequantization", "constants", "functions"
   uint32_t occurrence;  // which of the rule's places in the text, from 0
   const char* proof;    // NULL: it can change results; else why it can't
 } mlxcel_canonical_mutation_t;
