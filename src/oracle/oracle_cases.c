@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emit/operation_emitter.h"
+#include "oracle/case_coverage.h"
 
 #define F32 MLXCEL_DTYPE_F32
 #define F16 MLXCEL_DTYPE_F16
@@ -408,17 +409,44 @@ static const add_class_fn_t add_class[] = {
 };
 _Static_assert(sizeof(add_class) / sizeof(add_class[0]) == CLASS_COUNT, "every class has its cases");
 
+// The class that takes the op table's further clauses of an operation.
+typedef struct covering_class_t {
+  const char* class_name;
+  mlxcel_op_class_t op;
+} covering_class_t;
+static const covering_class_t covering_classes[] = {
+    {"q4-qmm", MLXCEL_OP_QUANTIZED_MATMUL}, {"dense-matmul", MLXCEL_OP_DENSE_MATMUL},
+    {"layer-norm", MLXCEL_OP_LAYER_NORM},   {"rms-norm", MLXCEL_OP_RMS_NORM},
+    {"activation", MLXCEL_OP_SILU_GATE},    {"rope", MLXCEL_OP_ROPE},
+    {"dequantize", MLXCEL_OP_DEQUANTIZE},   {"cumulative-norm", MLXCEL_OP_CUMULATIVE_NORM},
+    {"embedding", MLXCEL_OP_EMBEDDING},
+};
+
+static void add_covering(void* user_data, const mlxcel_operation_t* operation) { add(user_data, *operation); }
+
+static iree_status_t cover_class(case_builder_t* builder) {
+  for (size_t i = 0; i < COUNT_OF(covering_classes); ++i) {
+    if (strcmp(covering_classes[i].class_name, builder->class_name) != 0) continue;
+    IREE_RETURN_IF_ERROR(mlxcel_oracle_coverage_visit(builder->cases, covering_classes[i].op, add_covering, builder));
+  }
+  return iree_ok_status();
+}
+
 iree_status_t mlxcel_oracle_cases_make(mlxcel_oracle_cases_t* out_cases) {
   memset(out_cases, 0, sizeof(*out_cases));
   case_builder_t builder = {.cases = out_cases};
-  for (size_t i = 0; i < CLASS_COUNT; ++i) {
+  iree_status_t status = iree_ok_status();
+  for (size_t i = 0; i < CLASS_COUNT && iree_status_is_ok(status); ++i) {
     builder.class_name = class_names[i];
     builder.next_index = 0;
     add_class[i](&builder);
+    status = cover_class(&builder);
   }
-  if (!builder.failed) return iree_ok_status();
-  mlxcel_oracle_cases_deinitialize(out_cases);
-  return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the oracle's cases; free memory and try again");
+  if (iree_status_is_ok(status) && builder.failed) {
+    status = iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the oracle's cases; free memory and try again");
+  }
+  if (!iree_status_is_ok(status)) mlxcel_oracle_cases_deinitialize(out_cases);
+  return status;
 }
 
 void mlxcel_oracle_cases_deinitialize(mlxcel_oracle_cases_t* cases) {
