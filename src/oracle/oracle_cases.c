@@ -373,12 +373,9 @@ static void add_qkv_rope(case_builder_t* builder, dtype_pair_t pair, int64_t row
 
 static void add_rope(case_builder_t* builder) {
   static const rope_shape_t shapes[] = {
-      {MLXCEL_VARIANT_HALF, 16, 9, 64, 64, 200, 10000.0f, 1.0f},
-      {MLXCEL_VARIANT_HALF, 7, 3, 80, 32, 4096, 500000.0f, 0.25f},
-      {MLXCEL_VARIANT_HALF, 5, 2, 16, 8, 100001, 10000.0f, 1.0f},
-      {MLXCEL_VARIANT_INTERLEAVED, 6, 4, 64, 64, 2048, 10000.0f, 1.0f},
-      {MLXCEL_VARIANT_INTERLEAVED, 5, 2, 40, 20, 300, 1000000.0f, 1.0f},
-      {MLXCEL_VARIANT_HALF, 6, 3, 64, 64, 5000, 500000.0f, 1.0f, true},
+      {MLXCEL_VARIANT_HALF, 16, 9, 64, 64, 200, 10000.0f, 1.0f, false},         {MLXCEL_VARIANT_HALF, 7, 3, 80, 32, 4096, 500000.0f, 0.25f, false},
+      {MLXCEL_VARIANT_HALF, 5, 2, 16, 8, 100001, 10000.0f, 1.0f, false},        {MLXCEL_VARIANT_INTERLEAVED, 6, 4, 64, 64, 2048, 10000.0f, 1.0f, false},
+      {MLXCEL_VARIANT_INTERLEAVED, 5, 2, 40, 20, 300, 1000000.0f, 1.0f, false}, {MLXCEL_VARIANT_HALF, 6, 3, 64, 64, 5000, 500000.0f, 1.0f, true},
       {MLXCEL_VARIANT_INTERLEAVED, 5, 2, 40, 20, 300, 10000.0f, 0.5f, true},
   };
   for (size_t i = 0; i < SAME_COUNT; ++i) {
