@@ -1,6 +1,6 @@
 // claims.h: what a comparison is worth.
 //
-// A row may earn several claims; the strongest is reported, and the one that its profile needs decides whether the row passes:
+// A row may earn several claims; the strongest is reported, and the row passes if it is at least what its profile needs:
 //   production-mlx@<reference>   no bit differs from the reference's result, and repeats agree
 //   canonical-decomposition      no bit differs from the declared decomposition, computed by other code, and repeats agree
 //   mathematical-closeness       every difference to the reference is within the clause's tolerance: max-ulp(N) = N steps of the result's dtype at the largest

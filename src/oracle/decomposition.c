@@ -158,8 +158,8 @@ static iree_status_t pinned_evaluate(const mlxcel_operation_t* operation, const 
 
 //===- Dispatch -----------------------------------------------------------------------------------------------------------------------------------------===//
 
-iree_status_t mlxcel_decomposition_evaluate(const mlxcel_profile_t* profile, const mlxcel_operation_t* operation, size_t operand_count,
-                                            const mlxcel_host_tensor_t* operands, mlxcel_host_tensor_t* out_result) {
+iree_status_t mlxcel_decomposition_evaluate(const mlxcel_profile_t* profile, const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands,
+                                            mlxcel_host_tensor_t* out_result) {
   memset(out_result, 0, sizeof(*out_result));
   bool is_pinned = strcmp(profile->name, MLXCEL_PROFILE_PINNED_F32) == 0;
   if (!is_pinned && strcmp(profile->name, MLXCEL_PROFILE_IREE_CANONICAL) != 0) {
@@ -168,8 +168,7 @@ iree_status_t mlxcel_decomposition_evaluate(const mlxcel_profile_t* profile, con
   mlxcel_operand_t type;
   IREE_RETURN_IF_ERROR(mlxcel_operation_result(operation, &type));
   IREE_RETURN_IF_ERROR(mlxcel_host_tensor_allocate(&type, out_result));
-  iree_status_t status =
-      is_pinned ? pinned_evaluate(operation, operands, out_result) : mlxcel_canonical_evaluate(operation, operand_count, operands, out_result);
+  iree_status_t status = is_pinned ? pinned_evaluate(operation, operands, out_result) : mlxcel_canonical_evaluate(operation, operands, out_result);
   if (!iree_status_is_ok(status)) mlxcel_host_tensor_deinitialize(out_result);
   return status;
 }

@@ -23,6 +23,7 @@ uint64_t mlxcel_oracle_random(uint64_t seed, uint64_t stream, uint64_t index) {
 typedef struct source_t {
   uint64_t seed, stream;
   mlxcel_dtype_t dtype;
+  double peak;  // the large first element of rows of kind wide
 } source_t;
 
 static uint64_t draw(const source_t* source, uint64_t index) { return mlxcel_oracle_random(source->seed, source->stream, index); }
@@ -70,7 +71,7 @@ static double ties_at(const source_t* source, uint64_t row, uint64_t k, uint64_t
 // The first element outweighs each later one by more than the accumulator's precision, and all of them together by far less.
 static double wide_at(const source_t* source, uint64_t row, uint64_t k, uint64_t width) {
   uint64_t bits = draw(source, row * width + k);
-  if (k == 0) return source->dtype == MLXCEL_DTYPE_F16 ? 1024.0 : 4096.0;
+  if (k == 0) return source->peak;
   if ((bits & 3) != 0) return 0.5 + 0.5 * uniform_of(bits);
   if ((bits & 0x7c) == 0) return bits & 0x80 ? -0.0 : 0.0;
   double value = ldexp(1.0 + uniform_of(bits), (int)((bits >> 2) % 24) - 18);
@@ -268,12 +269,23 @@ static void fill_integers(const mlxcel_operation_t* operation, const source_t* s
   }
 }
 
-// cos or sin of position * base^(-2 i / dims) * scale, in double, rounded once.
+// Divisors of the angles (MLX's `freqs`): powers of the base, the longer wavelengths stretched as llama3 scaling does.
+static double frequency_of(const mlxcel_operation_t* operation, int64_t i) {
+  double power = pow((double)operation->rope_base, 2.0 * (double)i / (double)operation->rope_dims);
+  if (!operation->has_frequencies) return power;
+  return (double)(float)(4 * i > operation->rope_dims ? 8.0 * power : power);
+}
+
+static void fill_frequencies(const mlxcel_operation_t* operation, mlxcel_host_tensor_t* tensor) {
+  for (int64_t i = 0; i < operation->rope_dims / 2; ++i) ((float*)tensor->data)[i] = (float)frequency_of(operation, i);
+}
+
+// cos or sin of position * scale / frequency, in double, rounded once.
 static void fill_table(const mlxcel_operation_t* operation, bool is_sine, mlxcel_host_tensor_t* tensor) {
   int64_t half = operation->rope_dims / 2;
   float* values = tensor->data;
   for (int64_t i = 0; i < half; ++i) {
-    double frequency = (double)operation->scale * pow((double)operation->rope_base, -2.0 * (double)i / (double)operation->rope_dims);
+    double frequency = (double)operation->scale / frequency_of(operation, i);
     for (int64_t p = 0; p < operation->keys; ++p) {
       double angle = (double)p * frequency;
       values[p * half + i] = (float)(is_sine ? sin(angle) : cos(angle));
@@ -294,7 +306,10 @@ static source_t source_of(const mlxcel_operation_t* operation, uint64_t seed, co
   const mlxcel_host_tensor_t* tensor = &operands->tensors[index];
   uint64_t stream = (uint64_t)operation->op * 64 + index;
   if (operation->bits && name_ends(tensor, "biases")) --stream;
-  return (source_t){.seed = seed, .stream = stream, .dtype = tensor->type.dtype};
+  double peak = tensor->type.dtype == MLXCEL_DTYPE_F16 ? 1024.0 : 4096.0;
+  // Two projections are multiplied: f16 would overflow, which no tolerance can judge.
+  if (operation->op == MLXCEL_OP_ACTIVATION_PROJECTION && tensor->type.dtype == MLXCEL_DTYPE_F16) peak = 64.0;
+  return (source_t){.seed = seed, .stream = stream, .dtype = tensor->type.dtype, .peak = peak};
 }
 
 // Where the turns of kinds begin, so that operations of one row aren't all normal ones.
@@ -309,6 +324,8 @@ static void fill_floats(const mlxcel_operation_t* operation, const source_t* sou
     fill_groups(source, operation->bits, name_ends(tensor, "biases"), tensor);
   } else if (is_norm && (name_is(tensor, "weight") || name_is(tensor, "bias"))) {
     fill_norm_weight(source, name_is(tensor, "bias") || operation->variant == MLXCEL_VARIANT_GEMMA ? 0.0 : 1.0, tensor);
+  } else if (name_is(tensor, "frequencies")) {
+    fill_frequencies(operation, tensor);
   } else if (name_is(tensor, "mask")) {
     fill_mask(source, tensor);
   } else if (name_is(tensor, "cos") || name_is(tensor, "sin")) {

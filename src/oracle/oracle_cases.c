@@ -59,7 +59,7 @@ typedef struct dtype_pair_t {
 } dtype_pair_t;
 static const dtype_pair_t same_pairs[] = {{F32, F32}, {F16, F16}, {BF16, BF16}};
 // What checkpoints hold beside a matching dtype: narrow weights under f32 activations, and metadata that makes MLX promote to f32.
-static const dtype_pair_t mixed_pairs[] = {{F32, BF16}, {F32, F16}, {BF16, F32}, {BF16, F16}, {F16, F32}};
+static const dtype_pair_t mixed_pairs[] = {{F32, BF16}, {F32, F16}, {BF16, F32}, {BF16, F16}, {F16, F32}, {F16, BF16}};
 #define SAME_COUNT (sizeof(same_pairs) / sizeof(same_pairs[0]))
 #define MIXED_COUNT (sizeof(mixed_pairs) / sizeof(mixed_pairs[0]))
 
@@ -90,6 +90,27 @@ static void add_matmuls(case_builder_t* builder, mlxcel_op_class_t op, dtype_pai
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+// Every code width, group size and metadata dtype that a checkpoint may have: a clause of its own each, so evidence of its own. Small: what differs between
+// them is the unpacking.
+static const uint32_t code_widths[] = {2, 3, 4, 5, 6, 8};
+static const uint32_t group_sizes[] = {32, 64, 128};
+
+static void add_storages(case_builder_t* builder, mlxcel_op_class_t op, dtype_pair_t pair, matrix_shape_t shape) {
+  for (size_t i = 0; i < COUNT_OF(code_widths) * COUNT_OF(group_sizes); ++i) {
+    shape.bits = code_widths[i / COUNT_OF(group_sizes)];
+    shape.group_size = group_sizes[i % COUNT_OF(group_sizes)];
+    add_matmul(builder, op, MLXCEL_VARIANT_NONE, pair, &shape);
+  }
+}
+
+static void add_matmul_storages(case_builder_t* builder) {
+  static const dtype_pair_t pairs[] = {{F32, F32}, {F16, F16}, {BF16, BF16}, {F32, F16}, {F32, BF16}};  // the ways in which x and scales meet
+  for (size_t i = 0; i < COUNT_OF(pairs); ++i) {
+    add_storages(builder, MLXCEL_OP_QUANTIZED_MATMUL, pairs[i], (matrix_shape_t){.rows = 5, .in_features = 128, .out_features = 12});
+    add_storages(builder, MLXCEL_OP_QUANTIZED_MATMUL, pairs[i], (matrix_shape_t){.rows = 2, .in_features = 128, .out_features = 8, .has_bias = true});
+  }
+}
+
 static void add_qmv(case_builder_t* builder) {
   static const matrix_shape_t shapes[] = {
       {1, 576, 1536, 4, 32, false},  // SmolLM2 gate
@@ -97,12 +118,10 @@ static void add_qmv(case_builder_t* builder) {
       {1, 576, 8192, 4, 64, false},  // a slice of SmolLM2's head of 49152
       {1, 2048, 512, 4, 128, false}, {7, 96, 37, 4, 32, false}, {3, 160, 101, 8, 32, false}, {1, 576, 192, 4, 64, true},
   };
-  static const matrix_shape_t other_widths[] = {{5, 64, 33, 2, 64, false}, {5, 96, 29, 3, 32, false}, {5, 128, 31, 5, 32, false}, {5, 192, 35, 6, 64, false}};
   static const matrix_shape_t promoted[] = {{5, 256, 96, 4, 64, false}, {5, 64, 40, 8, 32, true}};
   for (size_t i = 0; i < SAME_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, same_pairs[i], shapes, COUNT_OF(shapes));
-  add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, same_pairs[0], other_widths, COUNT_OF(other_widths));
-  add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, same_pairs[2], other_widths, COUNT_OF(other_widths));
   for (size_t i = 0; i < MIXED_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, mixed_pairs[i], promoted, COUNT_OF(promoted));
+  add_matmul_storages(builder);
 }
 
 static void add_qmm(case_builder_t* builder) {
@@ -158,7 +177,11 @@ static void add_rms_norm(case_builder_t* builder) {
     add_rows(builder, MLXCEL_OP_RMS_NORM, MLXCEL_VARIANT_SINGLE_ROUNDING, same_pairs[i], 5, 1536, 1e-6f);
     add_rows(builder, MLXCEL_OP_RMS_NORM, MLXCEL_VARIANT_SINGLE_ROUNDING, same_pairs[i], 6, 101, 1e-6f);
   }
-  for (size_t i = 0; i < MIXED_COUNT; ++i) add_rows(builder, MLXCEL_OP_RMS_NORM, MLXCEL_VARIANT_PLAIN, mixed_pairs[i], 5, 300, 1e-5f);
+  for (size_t i = 0; i < MIXED_COUNT; ++i) {
+    add_rows(builder, MLXCEL_OP_RMS_NORM, MLXCEL_VARIANT_PLAIN, mixed_pairs[i], 5, 300, 1e-5f);
+    add_rows(builder, MLXCEL_OP_RMS_NORM, MLXCEL_VARIANT_GEMMA, mixed_pairs[i], 5, 200, 1e-6f);
+    add_rows(builder, MLXCEL_OP_RMS_NORM, MLXCEL_VARIANT_SINGLE_ROUNDING, mixed_pairs[i], 5, 100, 1e-6f);
+  }
 }
 
 static void add_activation_projection(case_builder_t* builder) {
@@ -181,7 +204,7 @@ static void add_activation(case_builder_t* builder) {
       add_rows(builder, MLXCEL_OP_ACTIVATION, variants[v], same_pairs[i], 10, 1536, 0);
       add_rows(builder, MLXCEL_OP_ACTIVATION, variants[v], same_pairs[i], 5, 37, 0);
     }
-    add_rows(builder, MLXCEL_OP_SILU_GATE, MLXCEL_VARIANT_SILU, same_pairs[i], 7, 1536, 0);
+    for (size_t v = 0; v < COUNT_OF(variants); ++v) add_rows(builder, MLXCEL_OP_SILU_GATE, variants[v], same_pairs[i], 6, v == 0 ? 1536 : 300, 0);
   }
 }
 
@@ -233,18 +256,22 @@ static void add_attention(case_builder_t* builder) {
   }
 }
 
+static void add_cumulative(case_builder_t* builder, dtype_pair_t pair, int64_t time, int64_t frequencies, int64_t channels) {
+  mlxcel_operation_t operation = operation_of(MLXCEL_OP_CUMULATIVE_NORM, MLXCEL_VARIANT_NONE, pair);
+  operation.rows = time;
+  operation.in_features = frequencies;
+  operation.out_features = channels;
+  operation.epsilon = 1e-3f;
+  add(builder, operation);
+}
+
 static void add_cumulative_norm(case_builder_t* builder) {
-  static const int64_t shapes[][3] = {{9, 64, 128}, {9, 32, 32}, {17, 3, 5}};  // Gemma3n: behind its first and its second convolution
   for (size_t i = 0; i < SAME_COUNT; ++i) {
-    for (size_t k = 0; k < COUNT_OF(shapes); ++k) {
-      mlxcel_operation_t operation = operation_of(MLXCEL_OP_CUMULATIVE_NORM, MLXCEL_VARIANT_NONE, same_pairs[i]);
-      operation.rows = shapes[k][0];
-      operation.in_features = shapes[k][1];
-      operation.out_features = shapes[k][2];
-      operation.epsilon = 1e-3f;
-      add(builder, operation);
-    }
+    add_cumulative(builder, same_pairs[i], 9, 64, 128);  // Gemma3n: behind its first convolution
+    add_cumulative(builder, same_pairs[i], 9, 32, 32);   // and its second
+    add_cumulative(builder, same_pairs[i], 17, 3, 5);
   }
+  for (size_t i = 0; i < MIXED_COUNT; ++i) add_cumulative(builder, mixed_pairs[i], 10, 8, 16);
 }
 
 static void add_convolution(case_builder_t* builder) {
@@ -326,6 +353,7 @@ typedef struct rope_shape_t {
   mlxcel_op_variant_t variant;
   int64_t rows, heads, head_dim, rope_dims, keys;
   float base, scale;
+  bool has_frequencies;
 } rope_shape_t;
 
 static void add_qkv_rope(case_builder_t* builder, dtype_pair_t pair, int64_t rows, int64_t width, int64_t heads, int64_t kv_heads, int64_t head_dim,
@@ -346,9 +374,10 @@ static void add_qkv_rope(case_builder_t* builder, dtype_pair_t pair, int64_t row
 
 static void add_rope(case_builder_t* builder) {
   static const rope_shape_t shapes[] = {
-      {MLXCEL_VARIANT_HALF, 16, 9, 64, 64, 200, 10000.0f, 1.0f},         {MLXCEL_VARIANT_HALF, 7, 3, 80, 32, 4096, 500000.0f, 0.25f},
-      {MLXCEL_VARIANT_HALF, 5, 2, 16, 8, 100001, 10000.0f, 1.0f},        {MLXCEL_VARIANT_INTERLEAVED, 6, 4, 64, 64, 2048, 10000.0f, 1.0f},
-      {MLXCEL_VARIANT_INTERLEAVED, 5, 2, 40, 20, 300, 1000000.0f, 1.0f},
+      {MLXCEL_VARIANT_HALF, 16, 9, 64, 64, 200, 10000.0f, 1.0f, false},         {MLXCEL_VARIANT_HALF, 7, 3, 80, 32, 4096, 500000.0f, 0.25f, false},
+      {MLXCEL_VARIANT_HALF, 5, 2, 16, 8, 100001, 10000.0f, 1.0f, false},        {MLXCEL_VARIANT_INTERLEAVED, 6, 4, 64, 64, 2048, 10000.0f, 1.0f, false},
+      {MLXCEL_VARIANT_INTERLEAVED, 5, 2, 40, 20, 300, 1000000.0f, 1.0f, false}, {MLXCEL_VARIANT_HALF, 6, 3, 64, 64, 5000, 500000.0f, 1.0f, true},
+      {MLXCEL_VARIANT_INTERLEAVED, 5, 2, 40, 20, 300, 10000.0f, 0.5f, true},
   };
   for (size_t i = 0; i < SAME_COUNT; ++i) {
     for (size_t k = 0; k < COUNT_OF(shapes); ++k) {
@@ -361,6 +390,7 @@ static void add_rope(case_builder_t* builder) {
       operation.keys = shape->keys;
       operation.rope_base = shape->base;
       operation.scale = shape->scale;
+      operation.has_frequencies = shape->has_frequencies;
       add(builder, operation);
     }
     add_qkv_rope(builder, same_pairs[i], 16, 576, 9, 3, 64, 64, 0);
@@ -369,9 +399,11 @@ static void add_rope(case_builder_t* builder) {
 }
 
 static void add_dequantize(case_builder_t* builder) {
-  static const matrix_shape_t shapes[] = {{0, 256, 48, 4, 64, false}, {0, 96, 37, 4, 32, false}, {0, 256, 8, 4, 128, false}, {0, 128, 16, 8, 32, false},
-                                          {0, 64, 33, 2, 64, false},  {0, 96, 29, 3, 32, false}, {0, 128, 31, 5, 32, false}, {0, 192, 35, 6, 64, false}};
-  for (size_t i = 0; i < SAME_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_DEQUANTIZE, same_pairs[i], shapes, COUNT_OF(shapes));
+  static const matrix_shape_t shapes[] = {{0, 256, 32, 4, 64, false}, {0, 96, 37, 4, 32, false}, {0, 64, 33, 2, 64, false}, {0, 96, 29, 3, 32, false}};
+  for (size_t i = 0; i < SAME_COUNT; ++i) {
+    add_matmuls(builder, MLXCEL_OP_DEQUANTIZE, same_pairs[i], shapes, COUNT_OF(shapes));
+    add_storages(builder, MLXCEL_OP_DEQUANTIZE, same_pairs[i], (matrix_shape_t){.in_features = 128, .out_features = 5});
+  }
 }
 
 static void add_scan(case_builder_t* builder) {
@@ -385,7 +417,10 @@ static void add_scan(case_builder_t* builder) {
 
 static void add_embedding(case_builder_t* builder) {
   static const matrix_shape_t shapes[] = {{10, 576, 50, 0, 0, false}, {8, 576, 50, 4, 64, false}, {5, 96, 37, 8, 32, false}, {5, 37, 11, 0, 0, false}};
-  for (size_t i = 0; i < SAME_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_EMBEDDING, same_pairs[i], shapes, COUNT_OF(shapes));
+  for (size_t i = 0; i < SAME_COUNT; ++i) {
+    add_matmuls(builder, MLXCEL_OP_EMBEDDING, same_pairs[i], shapes, COUNT_OF(shapes));
+    add_storages(builder, MLXCEL_OP_EMBEDDING, same_pairs[i], (matrix_shape_t){.rows = 4, .in_features = 128, .out_features = 9});
+  }
   static const dtype_pair_t narrow[] = {{F32, BF16}, {F32, F16}};  // tables that a profile in f32 widens
   for (size_t i = 0; i < COUNT_OF(narrow); ++i) add_matmuls(builder, MLXCEL_OP_EMBEDDING, narrow[i], shapes, 2);
 }
