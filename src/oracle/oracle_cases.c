@@ -90,27 +90,6 @@ static void add_matmuls(case_builder_t* builder, mlxcel_op_class_t op, dtype_pai
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-// Every code width, group size and metadata dtype that a checkpoint may have: a clause of its own each, so evidence of its own. Small: what differs between
-// them is the unpacking.
-static const uint32_t code_widths[] = {2, 3, 4, 5, 6, 8};
-static const uint32_t group_sizes[] = {32, 64, 128};
-
-static void add_storages(case_builder_t* builder, mlxcel_op_class_t op, dtype_pair_t pair, matrix_shape_t shape) {
-  for (size_t i = 0; i < COUNT_OF(code_widths) * COUNT_OF(group_sizes); ++i) {
-    shape.bits = code_widths[i / COUNT_OF(group_sizes)];
-    shape.group_size = group_sizes[i % COUNT_OF(group_sizes)];
-    add_matmul(builder, op, MLXCEL_VARIANT_NONE, pair, &shape);
-  }
-}
-
-static void add_matmul_storages(case_builder_t* builder) {
-  static const dtype_pair_t pairs[] = {{F32, F32}, {F16, F16}, {BF16, BF16}, {F32, F16}, {F32, BF16}};  // the ways in which x and scales meet
-  for (size_t i = 0; i < COUNT_OF(pairs); ++i) {
-    add_storages(builder, MLXCEL_OP_QUANTIZED_MATMUL, pairs[i], (matrix_shape_t){.rows = 5, .in_features = 128, .out_features = 12});
-    add_storages(builder, MLXCEL_OP_QUANTIZED_MATMUL, pairs[i], (matrix_shape_t){.rows = 2, .in_features = 128, .out_features = 8, .has_bias = true});
-  }
-}
-
 static void add_qmv(case_builder_t* builder) {
   static const matrix_shape_t shapes[] = {
       {1, 576, 1536, 4, 32, false},  // SmolLM2 gate
@@ -121,7 +100,6 @@ static void add_qmv(case_builder_t* builder) {
   static const matrix_shape_t promoted[] = {{5, 256, 96, 4, 64, false}, {5, 64, 40, 8, 32, true}};
   for (size_t i = 0; i < SAME_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, same_pairs[i], shapes, COUNT_OF(shapes));
   for (size_t i = 0; i < MIXED_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, mixed_pairs[i], promoted, COUNT_OF(promoted));
-  add_matmul_storages(builder);
 }
 
 static void add_qmm(case_builder_t* builder) {
@@ -402,7 +380,6 @@ static void add_dequantize(case_builder_t* builder) {
   static const matrix_shape_t shapes[] = {{0, 256, 32, 4, 64, false}, {0, 96, 37, 4, 32, false}, {0, 64, 33, 2, 64, false}, {0, 96, 29, 3, 32, false}};
   for (size_t i = 0; i < SAME_COUNT; ++i) {
     add_matmuls(builder, MLXCEL_OP_DEQUANTIZE, same_pairs[i], shapes, COUNT_OF(shapes));
-    add_storages(builder, MLXCEL_OP_DEQUANTIZE, same_pairs[i], (matrix_shape_t){.in_features = 128, .out_features = 5});
   }
 }
 
@@ -419,7 +396,6 @@ static void add_embedding(case_builder_t* builder) {
   static const matrix_shape_t shapes[] = {{10, 576, 50, 0, 0, false}, {8, 576, 50, 4, 64, false}, {5, 96, 37, 8, 32, false}, {5, 37, 11, 0, 0, false}};
   for (size_t i = 0; i < SAME_COUNT; ++i) {
     add_matmuls(builder, MLXCEL_OP_EMBEDDING, same_pairs[i], shapes, COUNT_OF(shapes));
-    add_storages(builder, MLXCEL_OP_EMBEDDING, same_pairs[i], (matrix_shape_t){.rows = 4, .in_features = 128, .out_features = 9});
   }
   static const dtype_pair_t narrow[] = {{F32, BF16}, {F32, F16}};  // tables that a profile in f32 widens
   for (size_t i = 0; i < COUNT_OF(narrow); ++i) add_matmuls(builder, MLXCEL_OP_EMBEDDING, narrow[i], shapes, 2);
