@@ -252,6 +252,7 @@ static void add_cumulative_norm(case_builder_t* builder) {
   for (size_t i = 0; i < MIXED_COUNT; ++i) add_cumulative(builder, mixed_pairs[i], 10, 8, 16);
 }
 
+// long: a table of shapes, one field a line.
 static void add_convolution(case_builder_t* builder) {
   static const mlxcel_operation_t shapes[] = {
       // Gemma3n's subsampling: time padded behind, frequency on both sides.
