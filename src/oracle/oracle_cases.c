@@ -34,6 +34,7 @@ typedef struct case_builder_t {
   mlxcel_oracle_cases_t* cases;
   const char* class_name;
   size_t next_index;
+  bool for_evidence;  // of the cases added now
   bool failed;
 } case_builder_t;
 
@@ -49,7 +50,8 @@ static void add(case_builder_t* builder, mlxcel_operation_t operation) {
     cases->items = items;
     cases->capacity = capacity;
   }
-  cases->items[cases->count++] = (mlxcel_oracle_case_t){.class_name = builder->class_name, .index = builder->next_index++, .operation = operation};
+  cases->items[cases->count++] =
+      (mlxcel_oracle_case_t){.class_name = builder->class_name, .index = builder->next_index++, .operation = operation, .for_evidence = builder->for_evidence};
 }
 
 // Activations and weights that one case combines.
@@ -95,11 +97,13 @@ static const uint32_t code_widths[] = {2, 3, 4, 5, 6, 8};
 static const uint32_t group_sizes[] = {32, 64, 128};
 
 static void add_storages(case_builder_t* builder, mlxcel_op_class_t op, dtype_pair_t pair, matrix_shape_t shape) {
+  builder->for_evidence = true;
   for (size_t i = 0; i < COUNT_OF(code_widths) * COUNT_OF(group_sizes); ++i) {
     shape.bits = code_widths[i / COUNT_OF(group_sizes)];
     shape.group_size = group_sizes[i % COUNT_OF(group_sizes)];
     add_matmul(builder, op, MLXCEL_VARIANT_NONE, pair, &shape);
   }
+  builder->for_evidence = false;
 }
 
 static void add_matmul_storages(case_builder_t* builder) {
@@ -118,7 +122,9 @@ static void add_qmv(case_builder_t* builder) {
       {1, 2048, 512, 4, 128, false}, {7, 96, 37, 4, 32, false}, {3, 160, 101, 8, 32, false}, {1, 576, 192, 4, 64, true},
   };
   static const matrix_shape_t promoted[] = {{5, 256, 96, 4, 64, false}, {5, 64, 40, 8, 32, true}};
+  static const matrix_shape_t other_widths[] = {{5, 64, 33, 2, 64, false}, {5, 96, 29, 3, 32, false}, {5, 128, 31, 5, 32, false}, {5, 192, 35, 6, 64, false}};
   for (size_t i = 0; i < SAME_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, same_pairs[i], shapes, COUNT_OF(shapes));
+  add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, same_pairs[0], other_widths, COUNT_OF(other_widths));
   for (size_t i = 0; i < MIXED_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, mixed_pairs[i], promoted, COUNT_OF(promoted));
   add_matmul_storages(builder);
 }
@@ -398,7 +404,8 @@ static void add_rope(case_builder_t* builder) {
 }
 
 static void add_dequantize(case_builder_t* builder) {
-  static const matrix_shape_t shapes[] = {{0, 256, 32, 4, 64, false}, {0, 96, 37, 4, 32, false}, {0, 64, 33, 2, 64, false}, {0, 96, 29, 3, 32, false}};
+  static const matrix_shape_t shapes[] = {{0, 256, 32, 4, 64, false}, {0, 96, 37, 4, 32, false},  {0, 64, 33, 2, 64, false}, {0, 96, 29, 3, 32, false},
+                                          {0, 128, 31, 5, 32, false}, {0, 192, 35, 6, 64, false}, {0, 256, 8, 8, 128, false}};
   for (size_t i = 0; i < SAME_COUNT; ++i) {
     add_matmuls(builder, MLXCEL_OP_DEQUANTIZE, same_pairs[i], shapes, COUNT_OF(shapes));
     add_storages(builder, MLXCEL_OP_DEQUANTIZE, same_pairs[i], (matrix_shape_t){.in_features = 128, .out_features = 5});
@@ -549,6 +556,11 @@ bool mlxcel_oracle_profile_defines(const mlxcel_profile_t* profile, const mlxcel
   }
   if (count == 1) *out_operation = parts[0];
   return profile->is_declared_only || is_emitted(profile, out_operation);
+}
+
+bool mlxcel_oracle_profile_runs(const mlxcel_profile_t* profile, const mlxcel_oracle_case_t* item, mlxcel_operation_t* out_operation) {
+  if (item->for_evidence && !profile->reference) return false;
+  return mlxcel_oracle_profile_defines(profile, &item->operation, out_operation);
 }
 
 uint64_t mlxcel_oracle_output_count(const mlxcel_operation_t* operation) {
