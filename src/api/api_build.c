@@ -5,26 +5,37 @@
 #include <unistd.h>
 
 #include "build_identity.h"
-#include "kernels/kernel_table.h"
+#include "contract/profiles.h"
+#include "kernels/kernel_selection.h"
 
-// Profiles and the precisions that each defines.
+// Profiles that run models, and the precision that each defines.
 typedef struct api_profile_t {
   const char* name;
-  const char* precisions;  // valid names, for messages
-  const char* precision;   // the only one so far
+  const char* precision;
 } api_profile_t;
-static const api_profile_t api_profiles[] = {{.name = "pinned-f32", .precisions = "f32", .precision = "f32"}};
+static const api_profile_t api_profiles[] = {
+    {.name = MLXCEL_PROFILE_PINNED_F32, .precision = "f32"}, {.name = MLXCEL_PROFILE_MLX_CPU, .precision = "checkpoint"},  // the checkpoint's own dtypes
+};
 #define API_PROFILE_COUNT (sizeof(api_profiles) / sizeof(api_profiles[0]))
-#define API_PROFILE_NAMES "pinned-f32"
+#define API_PROFILE_NAMES MLXCEL_PROFILE_PINNED_F32 ", " MLXCEL_PROFILE_MLX_CPU
 #define API_DEVICE_DEFAULT "local-task"
 
-static iree_status_t api_check_profile(const char* profile, const char* precision) {
+static const api_profile_t* api_find_profile(const char* name) {
   for (size_t i = 0; i < API_PROFILE_COUNT; ++i) {
-    if (strcmp(api_profiles[i].name, profile) != 0) continue;
-    if (strcmp(api_profiles[i].precision, precision) == 0) return iree_ok_status();
-    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "precision '%s' isn't one of profile %s; valid: %s", precision, profile, api_profiles[i].precisions);
+    if (strcmp(api_profiles[i].name, name) == 0) return &api_profiles[i];
   }
-  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "profile '%s' is unknown; valid: %s", profile, API_PROFILE_NAMES);
+  return NULL;
+}
+
+static iree_status_t api_check_profile(const char* name, const char* precision, const char** out_precision) {
+  const api_profile_t* profile = api_find_profile(name);
+  if (!profile) return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "profile '%s' is unknown; valid: %s", name, API_PROFILE_NAMES);
+  *out_precision = precision && precision[0] ? precision : profile->precision;
+  if (strcmp(profile->precision, *out_precision) == 0) return iree_ok_status();
+  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT,
+                          "precision '%s' isn't one of profile %s, which has %s; 16-bit activations are what profile " MLXCEL_PROFILE_MLX_CPU
+                          " has for 16-bit checkpoints (precision checkpoint)",
+                          *out_precision, name, profile->precision);
 }
 
 static bool api_ends_with(const char* text, const char* end) {
@@ -60,14 +71,13 @@ iree_status_t mlxcel_api_settings_resolve(const mlxcel_engine_options_t* options
   *resolved = *options;
   resolved->device = api_text_or(options->device, API_DEVICE_DEFAULT);
   resolved->profile = api_text_or(options->profile, api_profiles[0].name);
-  resolved->precision = api_text_or(options->precision, api_profiles[0].precision);
   resolved->compiler = api_find_compiler(options->compiler);
   resolved->slots = options->slots == 0 ? 1 : options->slots;
   if (resolved->slots > MLXCEL_API_SLOTS_MAX) {
     return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%u slots are asked for; at most %u are possible", resolved->slots, MLXCEL_API_SLOTS_MAX);
   }
   IREE_RETURN_IF_ERROR(api_check_model_folder(options->model_folder));
-  IREE_RETURN_IF_ERROR(api_check_profile(resolved->profile, resolved->precision));
+  IREE_RETURN_IF_ERROR(api_check_profile(resolved->profile, options->precision, &resolved->precision));
   return mlxcel_kernel_level_select(iree_make_cstring_view(api_text_or(options->cpu_level, "")), &out_settings->level);
 }
 
@@ -95,19 +105,25 @@ static iree_status_t api_build_emit(const mlxcel_api_settings_t* settings, mlxce
   return iree_ok_status();
 }
 
-// The artifact's request; views into |build| and |object|.
-static void api_build_make_request(const mlxcel_api_settings_t* settings, const mlxcel_api_build_t* build, const mlxcel_artifact_object_t* object,
-                                   mlxcel_artifact_request_t* out_request) {
+// The artifact's request; views into |build| and |objects|.
+static void api_build_make_request(const mlxcel_api_settings_t* settings, const mlxcel_api_build_t* build,
+                                   mlxcel_artifact_object_t objects[MLXCEL_KERNEL_OBJECT_COUNT], mlxcel_artifact_request_t* out_request) {
   const mlxcel_emitted_model_t* emitted = &build->emitted;
+  iree_string_view_t text = iree_make_string_view(emitted->mlir_text, emitted->mlir_size);
+  mlxcel_named_object_t named[MLXCEL_KERNEL_OBJECT_COUNT];
+  size_t object_count = mlxcel_kernel_objects_named(text, settings->level, named);
+  for (size_t i = 0; i < object_count; ++i) {
+    objects[i] = (mlxcel_artifact_object_t){.file_name = named[i].file_name, .data = named[i].bytes.data, .size = named[i].bytes.data_length};
+  }
   *out_request = (mlxcel_artifact_request_t){
-      .mlir_text = iree_make_string_view(emitted->mlir_text, emitted->mlir_size),
+      .mlir_text = text,
       .contract_text = iree_make_cstring_view(emitted->contract_text),
       .contract_fingerprint = iree_make_cstring_view(emitted->fingerprint.text),
       .contract_version = emitted->contract_version,
       .profile = iree_make_cstring_view(settings->options.profile),
       .target = iree_make_cstring_view(mlxcel_kernel_target(settings->level)),
-      .object_count = 1,
-      .objects = object,
+      .object_count = object_count,
+      .objects = objects,
       .interface = &emitted->interface,
       .compiler_path = settings->options.compiler,
   };
@@ -117,10 +133,9 @@ static void api_build_make_request(const mlxcel_api_settings_t* settings, const 
 static iree_status_t api_build_obtain(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
   build->stage = "compile";
   const mlxcel_engine_options_t* options = &settings->options;
-  iree_const_byte_span_t bytes = mlxcel_kernel_object_bytes(settings->level);
-  const mlxcel_artifact_object_t object = {.file_name = MLXCEL_KERNEL_OBJECT_FILE, .data = bytes.data, .size = bytes.data_length};
+  mlxcel_artifact_object_t objects[MLXCEL_KERNEL_OBJECT_COUNT];
   mlxcel_artifact_request_t request;
-  api_build_make_request(settings, build, &object, &request);
+  api_build_make_request(settings, build, objects, &request);
   const mlxcel_artifact_progress_t progress = {.notify = options->progress, .cancelled = options->cancelled, .user_data = options->user_data};
   char* default_root = NULL;
   if (!options->cache_folder || !options->cache_folder[0]) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api_capability.h"
 #include "api/api_error.h"
 
 void mlxcel_engine_options_initialize(mlxcel_engine_options_t* out_options) { *out_options = (mlxcel_engine_options_t){.size = sizeof(*out_options)}; }
@@ -105,6 +106,7 @@ static iree_status_t api_engine_build(mlxcel_engine_t* engine, const mlxcel_api_
   IREE_RETURN_IF_ERROR(mlxcel_api_build_open(settings, &engine->build));
   IREE_RETURN_IF_ERROR(api_engine_resolve(engine, &settings->options, &context));
   IREE_RETURN_IF_ERROR(mlxcel_api_build_compile(settings, &engine->build));
+  IREE_RETURN_IF_ERROR(mlxcel_api_capability_check(settings, &engine->build));
   return api_engine_load(engine, settings, context);
 }
 

@@ -90,7 +90,7 @@ static void check_manifest(const mlxcel_manifest_t* manifest) {
 // A fuzzer hardly finds a contract that is canonical to the last byte: this one stands in for what isn't.
 static void replace_contract(mlxcel_manifest_t* manifest) {
   static const mlxcel_clause_t clause = {
-      .op = MLXCEL_OP_KV_STORE, .tolerance = "exact", .derivation = "every-operation-and-its-order-is-stated", .representable = "yes"};
+      .op = MLXCEL_OP_KV_STORE, .algorithm_version = 1, .tolerance = "exact", .derivation = "every-operation-and-its-order-is-stated", .representable = "yes"};
   mlxcel_contract_t contract;
   mlxcel_sha256_hex_t fingerprint;
   free(manifest->contract_text);

@@ -1,4 +1,4 @@
-// mlxcel cache: a look at the compiled modules. The only subcommand that includes a header of another module.
+// mlxcel cache: a look at the compiled modules.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

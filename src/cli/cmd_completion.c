@@ -43,7 +43,7 @@ static void print_command_case(const mlxcel_cli_command_t* command) {
   }
   mlxcel_cli_output_format("\"\n      words=\"");
   if (command->positional_choices) print_words(command->positional_choices);
-  mlxcel_cli_output_format("\"\n      ;;\n");
+  mlxcel_cli_output_format("\"\n%s      ;;\n", command->positional_maximum > 1 ? "      paths_follow=1\n" : "");
 }
 
 static const char bash_begin[] =
@@ -53,7 +53,7 @@ static const char bash_begin[] =
     "  mapfile -t COMPREPLY < <(compgen \"$1\" -- \"$current\")\n"
     "}\n"
     "_mlxcel() {\n"
-    "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options= words=\n"
+    "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options= words= paths_follow=\n"
     "  # bash splits --name=value at the sign.\n"
     "  if [[ $current == = ]]; then current=; elif [[ $previous == = ]]; then previous=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
     "  COMPREPLY=()\n";
@@ -61,7 +61,7 @@ static const char bash_end[] =
     "  esac\n"
     "  if [[ $current == -* ]]; then\n"
     "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
-    "  elif [[ $words ]]; then\n"
+    "  elif [[ $words && ( ! $paths_follow || $COMP_CWORD == 2 ) ]]; then\n"
     "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
     "  else\n"
     "    _mlxcel_paths -f\n"

@@ -11,6 +11,7 @@ const mlxcel_cli_command_t* const mlxcel_cli_commands[] = {
     &mlxcel_cli_command_inspect,
     &mlxcel_cli_command_compile,
     &mlxcel_cli_command_cache,
+    &mlxcel_cli_command_contract,
     &mlxcel_cli_command_devices,
     &mlxcel_cli_command_oracle,
     &mlxcel_cli_command_capabilities,

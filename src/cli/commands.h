@@ -12,6 +12,7 @@ extern const mlxcel_cli_command_t mlxcel_cli_command_import;
 extern const mlxcel_cli_command_t mlxcel_cli_command_inspect;
 extern const mlxcel_cli_command_t mlxcel_cli_command_compile;
 extern const mlxcel_cli_command_t mlxcel_cli_command_cache;
+extern const mlxcel_cli_command_t mlxcel_cli_command_contract;
 extern const mlxcel_cli_command_t mlxcel_cli_command_capabilities;
 extern const mlxcel_cli_command_t mlxcel_cli_command_devices;
 extern const mlxcel_cli_command_t mlxcel_cli_command_completion;

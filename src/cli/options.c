@@ -154,7 +154,7 @@ static bool add_positional(const mlxcel_cli_command_t* command, const char* text
     snprintf(parsed->message, sizeof(parsed->message), "unexpected argument '%s'; 'mlxcel %s --help' shows the usage", text, command->name);
     return false;
   }
-  if (command->positional_choices) {
+  if (command->positional_choices && parsed->positional_count == 0) {
     size_t i = 0;
     while (command->positional_choices[i] && strcmp(command->positional_choices[i], text) != 0) ++i;
     if (!command->positional_choices[i]) {

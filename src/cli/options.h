@@ -72,7 +72,7 @@ struct mlxcel_cli_command_t {
   const char* positional_name;  // NULL = takes none
   size_t positional_minimum;
   size_t positional_maximum;                                      // 0 = 1
-  const char* const* positional_choices;                          // NULL = any text
+  const char* const* positional_choices;                          // of the first; NULL = any text
   size_t settings_size;                                           // 0 = none
   void (*initialize)(void* settings);                             // writes the defaults into zeroed memory; may be NULL
   int (*run)(void* settings, const mlxcel_cli_parsed_t* parsed);  // returns the exit code

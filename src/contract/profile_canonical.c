@@ -18,22 +18,22 @@
 #define SIGMOID "exp:T+one-plus:f32+quotient:f32+sigmoid:T"
 #define ERF_STEPS "quotient:T+erf:T+one-plus:T+product:T+half:T"
 #define TANH_STEPS "square:f32+power:T+cubic:T+inner-sum:T+argument:T+tanh:T+one-plus:T+half:T+product:T"
-#define ACTIVATION(name, activation_rounding, activation_functions)                                                                                \
-  {.op = MLXCEL_OP_ACTIVATION,                                                                                                                     \
-   .variants = MLXCEL_V(name),                                                                                                                     \
-   ANY_T,                                                                                                                                          \
-   FLUSH,                                                                                                                                          \
-   .operand_dtype = "T",                                                                                                                           \
-   .result_dtype = "T",                                                                                                                            \
-   .rounding = activation_rounding,                                                                                                                \
-   .constants = "T-nearest",                                                                                                                       \
-   .functions = activation_functions,                                                                                                              \
-   .algorithm = "linalg:generic",                                                                                                                  \
-   WITHIN(8, POLYNOMIALS)},                                                                                                                        \
-  {                                                                                                                                                \
-    .op = MLXCEL_OP_SILU_GATE, .variants = MLXCEL_V(name), ANY_T, FLUSH, .operand_dtype = "T", .result_dtype = "T",                                \
-    .rounding = activation_rounding "+gate-product:T", .constants = "T-nearest", .functions = activation_functions, .algorithm = "linalg:generic", \
-    WITHIN(8, POLYNOMIALS)                                                                                                                         \
+#define ACTIVATION(name, activation_constants, activation_rounding, activation_functions)                                                                   \
+  {.op = MLXCEL_OP_ACTIVATION,                                                                                                                              \
+   .variants = MLXCEL_V(name),                                                                                                                              \
+   ANY_T,                                                                                                                                                   \
+   FLUSH,                                                                                                                                                   \
+   .operand_dtype = "T",                                                                                                                                    \
+   .result_dtype = "T",                                                                                                                                     \
+   .rounding = activation_rounding,                                                                                                                         \
+   .constants = activation_constants,                                                                                                                       \
+   .functions = activation_functions,                                                                                                                       \
+   .algorithm = "linalg:generic",                                                                                                                           \
+   WITHIN(8, POLYNOMIALS)},                                                                                                                                 \
+  {                                                                                                                                                         \
+    .op = MLXCEL_OP_SILU_GATE, .variants = MLXCEL_V(name), ANY_T, FLUSH, .operand_dtype = "T", .result_dtype = "T",                                         \
+    .rounding = activation_rounding "+gate-product:T", .constants = activation_constants, .functions = activation_functions, .algorithm = "linalg:generic", \
+    WITHIN(8, POLYNOMIALS)                                                                                                                                  \
   }
 
 #define SQUARES "square:f32+square-sum:f32+mean:mul-reciprocal-f32+epsilon:f32+root:f32+reciprocal:f32+"
@@ -117,10 +117,10 @@ static const mlxcel_profile_row_t rows[] = {
     RMS_NORM(GEMMA, "P", "one-plus:W+" SQUARES "scale:P+weight:P"),
     RMS_NORM(SINGLE_ROUNDING, "T", SQUARES "scale:f32+weight:f32+result:T"),
     {.op = MLXCEL_OP_RESIDUAL_ADD, ANY_T, FLUSH, .operand_dtype = "T", .result_dtype = "T", .rounding = "sum:T", .algorithm = "linalg:generic"},
-    ACTIVATION(SILU, SIGMOID "+product:T", "iree-exp+ieee-div"),
-    ACTIVATION(GELU_ERF, ERF_STEPS, "iree-erf+ieee-div"),
-    ACTIVATION(GELU_TANH, TANH_STEPS, "iree-tanh"),
-    ACTIVATION(GELU_SIGMOID, "argument:T+" SIGMOID "+product:T", "iree-exp+ieee-div"),
+    ACTIVATION(SILU, NULL, SIGMOID "+product:T", "iree-exp+ieee-div"),
+    ACTIVATION(GELU_ERF, "T-nearest", ERF_STEPS, "iree-erf+ieee-div"),
+    ACTIVATION(GELU_TANH, "T-nearest", TANH_STEPS, "iree-tanh"),
+    ACTIVATION(GELU_SIGMOID, "T-nearest", "argument:T+" SIGMOID "+product:T", "iree-exp+ieee-div"),
     SOFTMAX(PRECISE, "f32"),
     SOFTMAX(SAME_DTYPE, "T"),
     ATTENTION(MASK_NONE, ""),

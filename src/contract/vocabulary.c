@@ -164,9 +164,10 @@ _Static_assert(MLXCEL_ALGORITHM_VERSION_MAX == 99, "versions have one or two dig
 
 // One digest, or several joined by '+': an algorithm's kernels may come from different objects.
 #define DIGEST_SIZE 64
+#define DIGESTS_MAX 3  // as many as there are kernel objects
 static bool digest_is_legal(iree_string_view_t value) {
   if (is_none(value)) return true;
-  if ((value.size + 1) % (DIGEST_SIZE + 1) != 0) return false;
+  if ((value.size + 1) % (DIGEST_SIZE + 1) != 0 || value.size >= DIGESTS_MAX * (DIGEST_SIZE + 1)) return false;
   for (size_t i = 0; i < value.size; ++i) {
     bool is_joint = i % (DIGEST_SIZE + 1) == DIGEST_SIZE;
     if (is_joint ? value.data[i] != '+' : !memchr("0123456789abcdef", value.data[i], 16)) return false;
@@ -318,11 +319,10 @@ static iree_status_t visit_versions(const alternatives_t* all) {
 }
 
 static iree_status_t visit_digests(const alternatives_t* all) {
-  char text[3 * (DIGEST_SIZE + 1)];  // the three kernel objects' at most
+  char text[DIGESTS_MAX * (DIGEST_SIZE + 1)];
   size_t size = all->value.size;
   if (is_none(all->value)) return visit_other(all, "0000000000000000000000000000000000000000000000000000000000000000");
   IREE_RETURN_IF_ERROR(visit_other(all, "none"));
-  if (size >= sizeof(text)) return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "a digest of %zu bytes joins more than there are kernel objects", size);
   for (size_t i = 0; i < size; i += size - 1) {  // the first and the last digit
     snprintf(text, sizeof(text), "%.*s", MLXCEL_SV(all->value));
     text[i] = text[i] == '0' ? '1' : '0';

@@ -9,7 +9,7 @@
 //   accumulator, rounding, association, constants   none, or parts joined by '+', each [stage:]word; stages are a list too
 //   functions, algorithm                            none, or words joined by '+'
 //   algorithm_version                               1 .. 99
-//   source_digest                                   none | 64 lowercase hex digits
+//   source_digest                                   none, or digests of 64 lowercase hex digits, one a kernel object (up to 3), joined by '+'
 //
 // Tolerances: exact: bit for bit. max-ulp(N): at most N units in the last place of the result's dtype, at the largest magnitude among the terms that are summed
 // into the element. unstated: nothing is promised (clauses that can't be expressed).

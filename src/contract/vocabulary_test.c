@@ -87,6 +87,10 @@ static void vocabulary_takes_versions_and_digests_in_one_spelling(void** state) 
   for (size_t i = 0; i < IREE_ARRAYSIZE(versions); ++i) assert_illegal(MLXCEL_FIELD_ALGORITHM_VERSION, versions[i], versions[i]);
   assert_legal(MLXCEL_FIELD_SOURCE_DIGEST, "none");
   assert_legal(MLXCEL_FIELD_SOURCE_DIGEST, DIGEST);
+  assert_legal(MLXCEL_FIELD_SOURCE_DIGEST, DIGEST "+" DIGEST "+" DIGEST);
+  assert_illegal(MLXCEL_FIELD_SOURCE_DIGEST, DIGEST "+" DIGEST "+" DIGEST "+" DIGEST, DIGEST);
+  assert_illegal(MLXCEL_FIELD_SOURCE_DIGEST, DIGEST "+", DIGEST);
+  assert_illegal(MLXCEL_FIELD_SOURCE_DIGEST, DIGEST "0" DIGEST, DIGEST);
   assert_illegal(MLXCEL_FIELD_SOURCE_DIGEST, DIGEST "0", DIGEST);
   assert_illegal(MLXCEL_FIELD_SOURCE_DIGEST, "0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef", "ABCDEF");
   assert_illegal(MLXCEL_FIELD_SOURCE_DIGEST, "g123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "g123");
@@ -239,6 +243,11 @@ static void vocabulary_changes_numbers_and_digests(void** state) {
   check_collection(&digest);
   assert_true(collection_has(&digest, "none"));
   assert_int_equal(digest.count, 3);
+  collection_t joined;
+  collection_make(MLXCEL_FIELD_SOURCE_DIGEST, DIGEST "+" DIGEST "+" DIGEST, &joined);
+  check_collection(&joined);
+  assert_int_equal(joined.count, 3);
+  collection_free(&joined);
   collection_free(&version);
   collection_free(&last);
   collection_free(&digest);

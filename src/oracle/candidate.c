@@ -30,8 +30,8 @@ static iree_status_t mutation_split(const char* mutation, iree_string_view_t* ou
 
 // Replaces every occurrence in the emitted text.
 static iree_status_t mutate(const char* mutation, mlxcel_emitted_operation_t* emitted) {
-  iree_string_view_t pattern;
-  const char* replacement;
+  iree_string_view_t pattern = iree_string_view_empty();
+  const char* replacement = NULL;
   IREE_RETURN_IF_ERROR(mutation_split(mutation, &pattern, &replacement));
   mlxcel_strbuf_t text;
   mlxcel_strbuf_initialize(&text);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emit/operation_emitter.h"
+#include "oracle/case_coverage.h"
 
 #define F32 MLXCEL_DTYPE_F32
 #define F16 MLXCEL_DTYPE_F16
@@ -91,29 +92,6 @@ static void add_matmuls(case_builder_t* builder, mlxcel_op_class_t op, dtype_pai
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-// Every code width, group size and metadata dtype that a checkpoint may have: a clause of its own each, so evidence of its own. Small: what differs between
-// them is the unpacking.
-static const uint32_t code_widths[] = {2, 3, 4, 5, 6, 8};
-static const uint32_t group_sizes[] = {32, 64, 128};
-
-static void add_storages(case_builder_t* builder, mlxcel_op_class_t op, dtype_pair_t pair, matrix_shape_t shape) {
-  builder->for_evidence = true;
-  for (size_t i = 0; i < COUNT_OF(code_widths) * COUNT_OF(group_sizes); ++i) {
-    shape.bits = code_widths[i / COUNT_OF(group_sizes)];
-    shape.group_size = group_sizes[i % COUNT_OF(group_sizes)];
-    add_matmul(builder, op, MLXCEL_VARIANT_NONE, pair, &shape);
-  }
-  builder->for_evidence = false;
-}
-
-static void add_matmul_storages(case_builder_t* builder) {
-  static const dtype_pair_t pairs[] = {{F32, F32}, {F16, F16}, {BF16, BF16}, {F32, F16}, {F32, BF16}};  // the ways in which x and scales meet
-  for (size_t i = 0; i < COUNT_OF(pairs); ++i) {
-    add_storages(builder, MLXCEL_OP_QUANTIZED_MATMUL, pairs[i], (matrix_shape_t){.rows = 5, .in_features = 128, .out_features = 12});
-    add_storages(builder, MLXCEL_OP_QUANTIZED_MATMUL, pairs[i], (matrix_shape_t){.rows = 2, .in_features = 128, .out_features = 8, .has_bias = true});
-  }
-}
-
 static void add_qmv(case_builder_t* builder) {
   static const matrix_shape_t shapes[] = {
       {1, 576, 1536, 4, 32, false},  // SmolLM2 gate
@@ -126,7 +104,6 @@ static void add_qmv(case_builder_t* builder) {
   for (size_t i = 0; i < SAME_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, same_pairs[i], shapes, COUNT_OF(shapes));
   add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, same_pairs[0], other_widths, COUNT_OF(other_widths));
   for (size_t i = 0; i < MIXED_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, mixed_pairs[i], promoted, COUNT_OF(promoted));
-  add_matmul_storages(builder);
 }
 
 static void add_qmm(case_builder_t* builder) {
@@ -408,7 +385,6 @@ static void add_dequantize(case_builder_t* builder) {
                                           {0, 128, 31, 5, 32, false}, {0, 192, 35, 6, 64, false}, {0, 256, 8, 8, 128, false}};
   for (size_t i = 0; i < SAME_COUNT; ++i) {
     add_matmuls(builder, MLXCEL_OP_DEQUANTIZE, same_pairs[i], shapes, COUNT_OF(shapes));
-    add_storages(builder, MLXCEL_OP_DEQUANTIZE, same_pairs[i], (matrix_shape_t){.in_features = 128, .out_features = 5});
   }
 }
 
@@ -425,7 +401,6 @@ static void add_embedding(case_builder_t* builder) {
   static const matrix_shape_t shapes[] = {{10, 576, 50, 0, 0, false}, {8, 576, 50, 4, 64, false}, {5, 96, 37, 8, 32, false}, {5, 37, 11, 0, 0, false}};
   for (size_t i = 0; i < SAME_COUNT; ++i) {
     add_matmuls(builder, MLXCEL_OP_EMBEDDING, same_pairs[i], shapes, COUNT_OF(shapes));
-    add_storages(builder, MLXCEL_OP_EMBEDDING, same_pairs[i], (matrix_shape_t){.rows = 4, .in_features = 128, .out_features = 9});
   }
   static const dtype_pair_t narrow[] = {{F32, BF16}, {F32, F16}};  // tables that a profile in f32 widens
   for (size_t i = 0; i < COUNT_OF(narrow); ++i) add_matmuls(builder, MLXCEL_OP_EMBEDDING, narrow[i], shapes, 2);
@@ -450,17 +425,46 @@ static const add_class_fn_t add_class[] = {
 };
 _Static_assert(sizeof(add_class) / sizeof(add_class[0]) == CLASS_COUNT, "every class has its cases");
 
+// The class that takes the op table's further clauses of an operation.
+typedef struct covering_class_t {
+  const char* class_name;
+  mlxcel_op_class_t op;
+} covering_class_t;
+static const covering_class_t covering_classes[] = {
+    {"q4-qmm", MLXCEL_OP_QUANTIZED_MATMUL}, {"dense-matmul", MLXCEL_OP_DENSE_MATMUL},
+    {"layer-norm", MLXCEL_OP_LAYER_NORM},   {"rms-norm", MLXCEL_OP_RMS_NORM},
+    {"activation", MLXCEL_OP_SILU_GATE},    {"rope", MLXCEL_OP_ROPE},
+    {"dequantize", MLXCEL_OP_DEQUANTIZE},   {"cumulative-norm", MLXCEL_OP_CUMULATIVE_NORM},
+    {"embedding", MLXCEL_OP_EMBEDDING},
+};
+
+static void add_covering(void* user_data, const mlxcel_operation_t* operation) { add(user_data, *operation); }
+
+static iree_status_t cover_class(case_builder_t* builder) {
+  for (size_t i = 0; i < COUNT_OF(covering_classes); ++i) {
+    if (strcmp(covering_classes[i].class_name, builder->class_name) != 0) continue;
+    builder->for_evidence = true;
+    IREE_RETURN_IF_ERROR(mlxcel_oracle_coverage_visit(builder->cases, covering_classes[i].op, add_covering, builder));
+    builder->for_evidence = false;
+  }
+  return iree_ok_status();
+}
+
 iree_status_t mlxcel_oracle_cases_make(mlxcel_oracle_cases_t* out_cases) {
   memset(out_cases, 0, sizeof(*out_cases));
   case_builder_t builder = {.cases = out_cases};
-  for (size_t i = 0; i < CLASS_COUNT; ++i) {
+  iree_status_t status = iree_ok_status();
+  for (size_t i = 0; i < CLASS_COUNT && iree_status_is_ok(status); ++i) {
     builder.class_name = class_names[i];
     builder.next_index = 0;
     add_class[i](&builder);
+    status = cover_class(&builder);
   }
-  if (!builder.failed) return iree_ok_status();
-  mlxcel_oracle_cases_deinitialize(out_cases);
-  return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the oracle's cases; free memory and try again");
+  if (iree_status_is_ok(status) && builder.failed) {
+    status = iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the oracle's cases; free memory and try again");
+  }
+  if (!iree_status_is_ok(status)) mlxcel_oracle_cases_deinitialize(out_cases);
+  return status;
 }
 
 void mlxcel_oracle_cases_deinitialize(mlxcel_oracle_cases_t* cases) {

@@ -9,6 +9,8 @@
 #include "kernels/kernel_objects.h"
 #include "qualify/gate.h"
 
+#define BUILT_IN_EVIDENCE "src/qualify/builtin_evidence.json"
+
 static const char* or_none(const char* text) { return text ? text : "none"; }
 
 // --- evidence of a profile -----------------------------------------------------------------------------------------------------------------
@@ -55,11 +57,13 @@ static iree_status_t judge_clauses(const mlxcel_profile_t* profile, const mlxcel
 static void describe_remedy(const mlxcel_profile_t* profile, const char* device, char buffer[192]) {
   if (profile->is_declared_only || (!profile_is_pinned(profile) && !profile->reference)) {
     snprintf(buffer, 192, "use another profile: no evidence can open this one (see `mlxcel capabilities --profile %s`)", profile->name);
-  } else if (profile_is_pinned(profile)) {
-    snprintf(buffer, 192, "use local-task or local-sync; after a change of the kernels, make their records with `mlxcel oracle run --profile %s --record FILE`",
-             profile->name);
-  } else {
+  } else if (!profile_is_pinned(profile)) {
     snprintf(buffer, 192, "make the evidence here with `mlxcel oracle run --all --profile %s --device %s`", profile->name, device);
+  } else if (strncmp(device, "local-", 6) == 0) {
+    snprintf(buffer, 192, "after a change of kernels, make their records with `mlxcel oracle run --all --profile %s --record %s` and build again",
+             profile->name, BUILT_IN_EVIDENCE);
+  } else {
+    snprintf(buffer, 192, "use device local-task or local-sync");
   }
 }
 

@@ -222,7 +222,7 @@ static void capability_of_the_default_profile_needs_nothing_but_the_program(void
     assert_ok(mlxcel_capability_check(&request));
   }
   const mlxcel_capability_request_t request = {iree_make_cstring_view(contract), "hip", LEVEL, NULL, missing};
-  ASSERT_CLOSED(mlxcel_capability_check(&request), "pinned-f32 is closed on hip", "use local-task or local-sync");
+  ASSERT_CLOSED(mlxcel_capability_check(&request), "pinned-f32 is closed on hip", "use device local-task or local-sync");
   free(contract);
 }
 

@@ -9,7 +9,7 @@
 #define NORM ROWS, .epsilon = 1e-5f
 #define AFFINE(code_bits) .bits = code_bits, .group_size = 32, .rows = 3, .in_features = 64, .out_features = 5
 // The scale is no power of two: where it stands shows.
-#define ATTENTION .rows = 3, .heads = 4, .kv_heads = 2, .head_dim = 12, .keys = 5, .scale = 0.3f
+#define ATTENTION .rows = 3, .heads = 4, .kv_heads = 2, .head_dim = 36, .keys = 40, .scale = 0.3f
 #define ROPE .rows = 3, .heads = 2, .head_dim = 10, .keys = 8, .rope_base = 10000.0f, .scale = 1.0f
 #define CONV2D                                                                                                                                        \
   .batch = 1, .in_h = 7, .in_w = 9, .in_features = 3, .out_features = 4, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h_high = 2, \

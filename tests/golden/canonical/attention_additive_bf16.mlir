@@ -21,9 +21,9 @@
 // derivation=fma-contraction+iree-polynomials
 // representable=yes
 module @operation {
-  func.func @operation(%0: tensor<3x48xbf16>, %1: tensor<1x1x2x5x12xbf16>, %2: tensor<1x1x2x5x12xbf16>, %3: tensor<3xi32>, %4: tensor<3xi32>, %5: tensor<3x5xbf16>) -> (tensor<3x48xbf16>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
-    %6 = tensor.empty() : tensor<3x48xbf16>
-    %7 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%0 : tensor<3x48xbf16>) outs(%6 : tensor<3x48xbf16>) {
+  func.func @operation(%0: tensor<3x144xbf16>, %1: tensor<1x1x2x40x36xbf16>, %2: tensor<1x1x2x40x36xbf16>, %3: tensor<3xi32>, %4: tensor<3xi32>, %5: tensor<3x40xbf16>) -> (tensor<3x144xbf16>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
+    %6 = tensor.empty() : tensor<3x144xbf16>
+    %7 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%0 : tensor<3x144xbf16>) outs(%6 : tensor<3x144xbf16>) {
     ^bb0(%8: bf16, %9: bf16):
     %10 = arith.constant 0x3E9A0000 : f32
     %11 = arith.extf %8 : bf16 to f32
@@ -45,14 +45,14 @@ module @operation {
     %27 = arith.select %26, %25, %24 : f32
     %28 = arith.truncf %27 : f32 to bf16
     linalg.yield %28 : bf16
-    } -> tensor<3x48xbf16>
-    %29 = stablehlo.reshape %7 : (tensor<3x48xbf16>) -> tensor<3x2x2x12xbf16>
-    %30 = stablehlo.transpose %29, dims = [1, 2, 0, 3] : (tensor<3x2x2x12xbf16>) -> tensor<2x2x3x12xbf16>
-    %31 = stablehlo.reshape %1 : (tensor<1x1x2x5x12xbf16>) -> tensor<2x5x12xbf16>
-    %32 = stablehlo.reshape %2 : (tensor<1x1x2x5x12xbf16>) -> tensor<2x5x12xbf16>
-    %33 = stablehlo.dot_general %30, %31, batching_dims = [0] x [0], contracting_dims = [3] x [2] : (tensor<2x2x3x12xbf16>, tensor<2x5x12xbf16>) -> tensor<2x2x3x5xf32>
-    %34 = tensor.empty() : tensor<2x2x3x5xbf16>
-    %35 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%33, %5 : tensor<2x2x3x5xf32>, tensor<3x5xbf16>) outs(%34 : tensor<2x2x3x5xbf16>) {
+    } -> tensor<3x144xbf16>
+    %29 = stablehlo.reshape %7 : (tensor<3x144xbf16>) -> tensor<3x2x2x36xbf16>
+    %30 = stablehlo.transpose %29, dims = [1, 2, 0, 3] : (tensor<3x2x2x36xbf16>) -> tensor<2x2x3x36xbf16>
+    %31 = stablehlo.reshape %1 : (tensor<1x1x2x40x36xbf16>) -> tensor<2x40x36xbf16>
+    %32 = stablehlo.reshape %2 : (tensor<1x1x2x40x36xbf16>) -> tensor<2x40x36xbf16>
+    %33 = stablehlo.dot_general %30, %31, batching_dims = [0] x [0], contracting_dims = [3] x [2] : (tensor<2x2x3x36xbf16>, tensor<2x40x36xbf16>) -> tensor<2x2x3x40xf32>
+    %34 = tensor.empty() : tensor<2x2x3x40xbf16>
+    %35 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%33, %5 : tensor<2x2x3x40xf32>, tensor<3x40xbf16>) outs(%34 : tensor<2x2x3x40xbf16>) {
     ^bb0(%36: f32, %37: bf16, %38: bf16):
     %39 = arith.bitcast %36 : f32 to i32
     %40 = arith.constant 16 : i32
@@ -86,11 +86,11 @@ module @operation {
     %68 = arith.select %67, %66, %65 : f32
     %69 = arith.truncf %68 : f32 to bf16
     linalg.yield %69 : bf16
-    } -> tensor<2x2x3x5xbf16>
+    } -> tensor<2x2x3x40xbf16>
     %70 = arith.constant 0xFF800000 : f32
     %71 = tensor.empty() : tensor<2x2x3xf32>
     %72 = linalg.fill ins(%70 : f32) outs(%71 : tensor<2x2x3xf32>) -> tensor<2x2x3xf32>
-    %73 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%35 : tensor<2x2x3x5xbf16>) outs(%72 : tensor<2x2x3xf32>) {
+    %73 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%35 : tensor<2x2x3x40xbf16>) outs(%72 : tensor<2x2x3xf32>) {
     ^bb0(%74: bf16, %75: f32):
     %76 = arith.extf %74 : bf16 to f32
     %77 = arith.maximumf %75, %76 : f32
@@ -99,7 +99,7 @@ module @operation {
     %78 = arith.constant 0x00000000 : f32
     %79 = tensor.empty() : tensor<2x2x3xf32>
     %80 = linalg.fill ins(%78 : f32) outs(%79 : tensor<2x2x3xf32>) -> tensor<2x2x3xf32>
-    %81 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%35, %73 : tensor<2x2x3x5xbf16>, tensor<2x2x3xf32>) outs(%80 : tensor<2x2x3xf32>) {
+    %81 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%35, %73 : tensor<2x2x3x40xbf16>, tensor<2x2x3xf32>) outs(%80 : tensor<2x2x3xf32>) {
     ^bb0(%82: bf16, %83: f32, %84: f32):
     %85 = arith.extf %82 : bf16 to f32
     %86 = arith.subf %85, %83 : f32
@@ -114,8 +114,8 @@ module @operation {
     %94 = arith.divf %93, %91 : f32
     linalg.yield %94 : f32
     } -> tensor<2x2x3xf32>
-    %95 = tensor.empty() : tensor<2x2x3x5xbf16>
-    %96 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%35, %73, %90 : tensor<2x2x3x5xbf16>, tensor<2x2x3xf32>, tensor<2x2x3xf32>) outs(%95 : tensor<2x2x3x5xbf16>) {
+    %95 = tensor.empty() : tensor<2x2x3x40xbf16>
+    %96 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%35, %73, %90 : tensor<2x2x3x40xbf16>, tensor<2x2x3xf32>, tensor<2x2x3xf32>) outs(%95 : tensor<2x2x3x40xbf16>) {
     ^bb0(%97: bf16, %98: f32, %99: f32, %100: bf16):
     %101 = arith.extf %97 : bf16 to f32
     %102 = arith.subf %101, %98 : f32
@@ -138,10 +138,10 @@ module @operation {
     %119 = arith.select %118, %117, %116 : f32
     %120 = arith.truncf %119 : f32 to bf16
     linalg.yield %120 : bf16
-    } -> tensor<2x2x3x5xbf16>
-    %121 = stablehlo.dot_general %96, %32, batching_dims = [0] x [0], contracting_dims = [3] x [1] : (tensor<2x2x3x5xbf16>, tensor<2x5x12xbf16>) -> tensor<2x2x3x12xf32>
-    %122 = tensor.empty() : tensor<2x2x3x12xbf16>
-    %123 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%121 : tensor<2x2x3x12xf32>) outs(%122 : tensor<2x2x3x12xbf16>) {
+    } -> tensor<2x2x3x40xbf16>
+    %121 = stablehlo.dot_general %96, %32, batching_dims = [0] x [0], contracting_dims = [3] x [1] : (tensor<2x2x3x40xbf16>, tensor<2x40x36xbf16>) -> tensor<2x2x3x36xf32>
+    %122 = tensor.empty() : tensor<2x2x3x36xbf16>
+    %123 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%121 : tensor<2x2x3x36xf32>) outs(%122 : tensor<2x2x3x36xbf16>) {
     ^bb0(%124: f32, %125: bf16):
     %126 = arith.bitcast %124 : f32 to i32
     %127 = arith.constant 16 : i32
@@ -159,9 +159,9 @@ module @operation {
     %139 = arith.select %138, %137, %136 : f32
     %140 = arith.truncf %139 : f32 to bf16
     linalg.yield %140 : bf16
-    } -> tensor<2x2x3x12xbf16>
-    %141 = stablehlo.transpose %123, dims = [2, 0, 1, 3] : (tensor<2x2x3x12xbf16>) -> tensor<3x2x2x12xbf16>
-    %142 = stablehlo.reshape %141 : (tensor<3x2x2x12xbf16>) -> tensor<3x48xbf16>
-    return %142 : tensor<3x48xbf16>
+    } -> tensor<2x2x3x36xbf16>
+    %141 = stablehlo.transpose %123, dims = [2, 0, 1, 3] : (tensor<2x2x3x36xbf16>) -> tensor<3x2x2x36xbf16>
+    %142 = stablehlo.reshape %141 : (tensor<3x2x2x36xbf16>) -> tensor<3x144xbf16>
+    return %142 : tensor<3x144xbf16>
   }
 }

@@ -30,7 +30,7 @@
 // rounding=exp:f32+one-plus:f32+quotient:f32+sigmoid:f32+product:f32+gate-product:f32
 // association=none
 // dequantization=none
-// constants=f32-nearest
+// constants=none
 // functions=iree-exp+ieee-div
 // denormals=flush
 // algorithm=linalg:generic

@@ -11,7 +11,7 @@
 // rounding=exp:bf16+one-plus:f32+quotient:f32+sigmoid:bf16+product:bf16
 // association=none
 // dequantization=none
-// constants=bf16-nearest
+// constants=none
 // functions=iree-exp+ieee-div
 // denormals=flush
 // algorithm=linalg:generic

@@ -11,7 +11,7 @@
 // rounding=exp:f16+one-plus:f32+quotient:f32+sigmoid:f16+product:f16+gate-product:f16
 // association=none
 // dequantization=none
-// constants=f16-nearest
+// constants=none
 // functions=iree-exp+ieee-div
 // denormals=flush
 // algorithm=linalg:generic
