@@ -33,8 +33,8 @@ static iree_status_t api_check_profile(const char* name, const char* precision, 
   *out_precision = precision && precision[0] ? precision : profile->precision;
   if (strcmp(profile->precision, *out_precision) == 0) return iree_ok_status();
   return iree_make_status(IREE_STATUS_INVALID_ARGUMENT,
-                          "precision '%s' isn't one of profile %s, which has %s; 16-bit activations are what profile " MLXCEL_PROFILE_MLX_CPU
-                          " has for 16-bit checkpoints (precision checkpoint)",
+                          "precision '%s' isn't one of profile %s; valid: %s (16-bit activations are what profile " MLXCEL_PROFILE_MLX_CPU
+                          " has for 16-bit checkpoints, precision checkpoint)",
                           *out_precision, name, profile->precision);
 }
 

@@ -173,7 +173,7 @@ static json_t* case_profiles(const oracle_settings_t* settings, const mlxcel_ora
   const mlxcel_profile_t* profile;
   mlxcel_operation_t operation;
   for (size_t i = 0; list && (profile = mlxcel_profile_at(i)) != NULL; ++i) {
-    if (!profile_is_wanted(settings, profile) || !mlxcel_oracle_profile_defines(profile, &item->operation, &operation)) continue;
+    if (!profile_is_wanted(settings, profile) || !mlxcel_oracle_profile_runs(profile, item, &operation)) continue;
     json_array_append_new(list, json_string(profile->name));
   }
   return list;

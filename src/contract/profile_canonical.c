@@ -169,8 +169,8 @@ static const mlxcel_profile_row_t rows[] = {
      .operand_dtype = "T",
      .accumulator = "f32",
      .result_dtype = "T",
-     .rounding = "product-sum:fma-f32+result:T",
-     .association = "sequential-fma(kh,kw,c)",
+     .rounding = "product-sum:f32+result:T",
+     .association = "opaque(iree)",  // whether products and sums are fused depends on the shape (one window alone isn't)
      .dequantization = "exact-widen",
      .algorithm = "stablehlo:convolution+linalg:generic",
      WITHIN(32, FUSION)},

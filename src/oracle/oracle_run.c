@@ -141,7 +141,7 @@ static iree_status_t make_jobs(run_t* run) {
     const mlxcel_profile_t* profile;
     for (size_t k = 0; (profile = mlxcel_profile_at(k)) != NULL; ++k) {
       run_job_t* job = &run->jobs[run->job_count];
-      if (!profile_is_selected(run->options, profile) || !mlxcel_oracle_profile_defines(profile, &item->operation, &job->operation)) continue;
+      if (!profile_is_selected(run->options, profile) || !mlxcel_oracle_profile_runs(profile, item, &job->operation)) continue;
       job->item = item;
       job->profile = profile;
       ++run->job_count;

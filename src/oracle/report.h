@@ -5,8 +5,8 @@
 #include <jansson.h>
 
 #include "oracle/claims.h"
-#include "oracle/operands.h"
 #include "oracle/mlx_reference.h"
+#include "oracle/operands.h"
 
 // The candidate's identity.
 typedef struct mlxcel_report_candidate_t {

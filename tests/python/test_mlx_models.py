@@ -46,7 +46,9 @@ def mlx_program(tmp_path_factory: pytest.TempPathFactory, evidence: Path) -> Pro
 
 @pytest.fixture(scope="module")
 def evidence(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Evidence for the profile, made here: without it the profile is closed."""
+    """Evidence for the profile, without which it is closed: test_oracle.py's, or made here."""
+    if "MLXCEL_TEST_EVIDENCE" in os.environ:
+        return Path(os.environ["MLXCEL_TEST_EVIDENCE"])
     folder = tmp_path_factory.mktemp("evidence")
     command = [PROGRAM, "oracle", "run", "--all", "--profile", PROFILE, "--device", "local-task"]
     done = subprocess.run(

@@ -8,8 +8,8 @@
 // operand_dtype=f16
 // accumulator=f32
 // result_dtype=f16
-// rounding=product-sum:fma-f32+result:f16
-// association=sequential-fma(kh,kw,c)
+// rounding=product-sum:f32+result:f16
+// association=opaque(iree)
 // dequantization=exact-widen
 // constants=none
 // functions=none

@@ -8,8 +8,8 @@
 // operand_dtype=bf16
 // accumulator=f32
 // result_dtype=bf16
-// rounding=product-sum:fma-f32+result:bf16
-// association=sequential-fma(kh,kw,c)
+// rounding=product-sum:f32+result:bf16
+// association=opaque(iree)
 // dequantization=exact-widen
 // constants=none
 // functions=none
