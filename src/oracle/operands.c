@@ -23,7 +23,8 @@ uint64_t mlxcel_oracle_random(uint64_t seed, uint64_t stream, uint64_t index) {
 typedef struct source_t {
   uint64_t seed, stream;
   mlxcel_dtype_t dtype;
-  double peak;  // the large first element of rows of kind wide
+  double peak;    // the large first element of rows of kind wide
+  bool is_table;  // whose weights are results
 } source_t;
 
 static uint64_t draw(const source_t* source, uint64_t index) { return mlxcel_oracle_random(source->seed, source->stream, index); }
@@ -136,6 +137,13 @@ static void fill_norm_weight(const source_t* source, double center, mlxcel_host_
   }
 }
 
+// Around 0; every eighth is 0 itself: there the results of rows of kind tiny stay tiny, and all of their bits show.
+static void fill_norm_bias(const source_t* source, mlxcel_host_tensor_t* tensor) {
+  for (uint64_t i = 0; i < mlxcel_operand_element_count(&tensor->type); ++i) {
+    mlxcel_dtype_store(tensor->type.dtype, tensor->data, i, i % 8 == 3 ? 0.0f : (float)(0.3 * normal_of(draw(source, i))));
+  }
+}
+
 static void set_code(uint8_t* row, uint32_t bits, uint64_t k, uint64_t code) {
   for (uint32_t b = 0; b < bits; ++b) {
     uint64_t position = k * bits + b;
@@ -159,6 +167,7 @@ static double scale_of(const source_t* source, uint32_t bits, uint64_t row, uint
   uint64_t draw_bits = mlxcel_oracle_random(source->seed, source->stream, row * groups + group);
   if (row % 4 == 1) return ldexp(1.0, -(int)bits);
   double value = (1.0 + uniform_of(draw_bits)) * ldexp(1.0, -(int)bits);
+  if (row % 4 == 3 && source->is_table) value = ldexp(value, source->dtype == MLXCEL_DTYPE_F16 ? -14 : -125);  // subnormal weights
   if (row % 4 == 2) value = ldexp(value, (int)(draw_bits % 6) - 4);
   return draw_bits & 0x40 ? -value : value;
 }
@@ -309,7 +318,8 @@ static source_t source_of(const mlxcel_operation_t* operation, uint64_t seed, co
   double peak = tensor->type.dtype == MLXCEL_DTYPE_F16 ? 1024.0 : 4096.0;
   // Two projections are multiplied: f16 would overflow, which no tolerance can judge.
   if (operation->op == MLXCEL_OP_ACTIVATION_PROJECTION && tensor->type.dtype == MLXCEL_DTYPE_F16) peak = 64.0;
-  return (source_t){.seed = seed, .stream = stream, .dtype = tensor->type.dtype, .peak = peak};
+  bool is_table = operation->op == MLXCEL_OP_DEQUANTIZE || operation->op == MLXCEL_OP_EMBEDDING;
+  return (source_t){.seed = seed, .stream = stream, .dtype = tensor->type.dtype, .peak = peak, .is_table = is_table};
 }
 
 // Where the turns of kinds begin, so that operations of one row aren't all normal ones.
@@ -322,8 +332,10 @@ static void fill_floats(const mlxcel_operation_t* operation, const source_t* sou
   bool is_norm = operation->op == MLXCEL_OP_LAYER_NORM || operation->op == MLXCEL_OP_RMS_NORM || operation->op == MLXCEL_OP_CUMULATIVE_NORM;
   if (operation->bits && (name_ends(tensor, "scales") || name_ends(tensor, "biases"))) {
     fill_groups(source, operation->bits, name_ends(tensor, "biases"), tensor);
-  } else if (is_norm && (name_is(tensor, "weight") || name_is(tensor, "bias"))) {
-    fill_norm_weight(source, name_is(tensor, "bias") || operation->variant == MLXCEL_VARIANT_GEMMA ? 0.0 : 1.0, tensor);
+  } else if (is_norm && name_is(tensor, "weight")) {
+    fill_norm_weight(source, operation->variant == MLXCEL_VARIANT_GEMMA ? 0.0 : 1.0, tensor);
+  } else if (is_norm && name_is(tensor, "bias")) {
+    fill_norm_bias(source, tensor);
   } else if (name_is(tensor, "frequencies")) {
     fill_frequencies(operation, tensor);
   } else if (name_is(tensor, "mask")) {
