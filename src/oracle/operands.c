@@ -221,14 +221,20 @@ static void fill_arguments(const source_t* source, uint64_t first_kind, mlxcel_h
   }
 }
 
-// Softmax: rows of kind wide have one large element and very many that are almost lost beside it.
+#define SCORE_PEAK 18.0
+#define SUBNORMAL_EXP -87.35  // just below it MLX's exponential, and any, is subnormal in f32
+
+// Softmax: rows of kind wide have one large element and very many that are almost lost beside it, a few of them subnormal.
 static void fill_scores(const source_t* source, uint64_t first_kind, mlxcel_host_tensor_t* tensor) {
   fill_rows(source, first_kind, tensor);
   uint64_t width = width_of(&tensor->type);
   for (uint64_t i = 0; i < mlxcel_operand_element_count(&tensor->type); ++i) {
     if ((first_kind + i / width) % MLXCEL_OPERAND_KIND_COUNT != MLXCEL_OPERAND_WIDE) continue;
     uint64_t bits = draw(source, ~i);
-    double value = i % width == 0 ? 18.0 : (bits & 63) == 0 ? -200.0 * uniform_of(bits) : uniform_of(bits);
+    double value = i % width == 0      ? SCORE_PEAK
+                   : (bits & 63) == 0  ? -200.0 * uniform_of(bits)
+                   : (bits & 63) == 32 ? SCORE_PEAK + SUBNORMAL_EXP - 0.3 * uniform_of(bits)
+                                       : uniform_of(bits);
     mlxcel_dtype_store(tensor->type.dtype, tensor->data, i, (float)value);
   }
 }
