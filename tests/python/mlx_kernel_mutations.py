@@ -395,7 +395,7 @@ ATTENTION = tuple(
         ("association:values", "values-in-reverse", "mlx_attention.h", KEY_LOOP,
          KEY_LOOP.replace("size_t j = 0; j < count; ++j", "size_t j = count; j-- > 0;"), "f32", ""),
         ("constants", "scale-not-rounded", "mlx_cpu.c", ROUNDED_SCALE, "float rounded_scale = scale;", "bf16", ""),
-        ("functions:mlx-exp-1", "another-exp", *OTHER_EXP, "f32", ""),
+        ("functions:mlx-exp-1", "another-exp", *OTHER_EXP, "f32", "q=[16,576]"),
         ("operand_dtype", "narrow-operand", "mlx_attention.h", SCORE_SUM, wrapped(SCORE_SUM, "load_typed(key[i], d, type)"), "f32", ""),
         ("result_dtype", "narrow-result", "mlx_attention.h", ATTENTION_STORE, wrapped(ATTENTION_STORE, "sums[d]"), "f32", ""),
         ("denormals", "flush-subnormals", *FLUSH, "f32", ""),
@@ -432,13 +432,20 @@ ROPE = tuple(
         ("constants", "narrow-base", "mlx_rope.h", INVERSE_FREQUENCY, wrapped(INVERSE_FREQUENCY, "a->log_base"), "f32", ""),
         ("constants", "narrow-frequencies", "mlx_rope.h", GIVEN_FREQUENCY,
          wrapped(GIVEN_FREQUENCY, "load_typed(a->frequencies, j, MLXCEL_FORMAT_F32)"), "f32", FREQUENCIES),
-        ("functions:mlx-exp-1", "another-exp", *OTHER_EXP, "f32", ""),
+        ("functions:mlx-exp-1", "exp-not-fused", "mlx_elementary.h", "p = f32_fma(p, f, 1.0f);", "p = p * f + 1.0f;", "f32",
+         "interleaved f32 x=[6,256]"),
         ("functions:mlx-sin-1", "sine-not-fused", "mlx_elementary.h", "return f32_fma(r, p * z, r);", "return r * (p * z) + r;", "f32", ""),
-        ("functions:mlx-cos-1", "cosine-not-fused", "mlx_elementary.h", "return f32_fma(z, -0.5f, p * z * z) + 1.0f;",
-         "return z * -0.5f + p * z * z + 1.0f;", "f32", ""),
+        ("functions:mlx-cos-1", "cosine-with-the-series-coefficient", "mlx_elementary.h", "4.166664568298827e-2f", "4.166666666666667e-2f", "f32",
+         ""),
         ("operand_dtype", "narrow-operand", "mlx_rope.h", OPERANDS, wrapped(OPERANDS, "load_typed(x, first, a->type)"), "f32", ""),
         ("denormals", "flush-subnormals", *FLUSH, "f32", ""),
     )
+)
+
+COSINE = (
+    mlx("rope", "functions:mlx-cos-1", "cosine-not-fused",
+        ("mlx_elementary.h", "f32_fma(z, -0.5f, p * z * z)", "z * -0.5f + p * z * z"), "rope",
+        proof="half of a float is a float, so that the sum is rounded once either way; where it isn't one, z is far below the 1 that is added"),
 )
 
 COPY = (
@@ -478,8 +485,8 @@ OTHERS = (
         ("dequantization", "narrow-weight", "mlx_convolution.h", CONVOLUTION_SUM,
          wrapped(CONVOLUTION_SUM, "load_typed(weights[o], tap, type)"), "f32", ""),
         ("result_dtype", "narrow-result", "mlx_convolution.h", CONVOLUTION_STORE, wrapped(CONVOLUTION_STORE, "sum[o]"), "f32", ""),
-        ("denormals", "flush-subnormals", *FLUSH, "f32", ""),
+        ("denormals", "flush-subnormals", *FLUSH, "f32", "conv1d f32 x=[2,1,37,20]"),
     )
 )
 
-MLX_MUTATIONS = MATMULS + LAYER_NORM + RMS_NORM + ELEMENTWISE + REDUCTIONS + CUMULATIVE_NORM + ATTENTION + ROPE + OTHERS
+MLX_MUTATIONS = MATMULS + LAYER_NORM + RMS_NORM + ELEMENTWISE + REDUCTIONS + CUMULATIVE_NORM + ATTENTION + ROPE + COSINE + OTHERS
