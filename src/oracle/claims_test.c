@@ -11,8 +11,8 @@
 #include "oracle/claims.h"
 
 static const mlxcel_comparison_t equal = {.outputs = 100, .max_magnitude = 1.0};
-static const mlxcel_comparison_t close_by = {.outputs = 100, .mismatches = 3, .max_abs = 0x1p-22, .max_magnitude = 1.0};
-static const mlxcel_comparison_t far_off = {.outputs = 100, .mismatches = 3, .max_abs = 0.5, .max_magnitude = 1.0};
+static const mlxcel_comparison_t close_by = {.outputs = 100, .mismatches = 3, .max_abs = 0x1p-22, .max_magnitude = 1.0, .row_ulp = 2};
+static const mlxcel_comparison_t far_off = {.outputs = 100, .mismatches = 3, .max_abs = 0.5, .max_magnitude = 1.0, .row_ulp = 0x1p22};
 
 static mlxcel_claims_t decide(const mlxcel_comparison_t* reference, const mlxcel_comparison_t* decomposition, uint32_t tolerance, bool repeats_agree) {
   const mlxcel_claims_input_t input = {.repeats_agree = repeats_agree,
@@ -72,7 +72,7 @@ static void repeats_that_disagree_earn_nothing(void** state) {
 
 static void a_nan_on_one_side_is_never_close(void** state) {
   (void)state;
-  const mlxcel_comparison_t comparison = {.outputs = 100, .mismatches = 1, .max_abs = INFINITY, .max_magnitude = 1.0};
+  const mlxcel_comparison_t comparison = {.outputs = 100, .mismatches = 1, .max_abs = INFINITY, .max_magnitude = 1.0, .row_ulp = INFINITY};
   assert_int_equal(decide(&comparison, NULL, UINT32_MAX, true).strongest, MLXCEL_CLAIM_NONE);
 }
 

@@ -16,11 +16,12 @@ typedef struct mlxcel_divergence_t {
 
 typedef struct mlxcel_comparison_t {
   uint64_t outputs;
-  uint64_t mismatches;  // by bits; any NaN equals any NaN, +0 and -0 differ
+  uint64_t mismatches;  // by bits; +0 and -0 differ; any NaN equals any in f32, of either sign in f16; bf16 has one
   mlxcel_divergence_t first;
   double max_abs;        // of candidate - reference over elements that are finite on both sides; infinite if one side alone is a NaN or infinite
   double rms;            // of the same differences
   double max_magnitude;  // largest finite magnitude of the reference
+  double row_ulp;        // the largest difference in a row (of the last dimension) in spacings of the dtype at the row's largest magnitude; the worst row's
 } mlxcel_comparison_t;
 
 // INTERNAL: the types differ (dtype, rank or a dimension), or the dtype isn't a floating-point one; the message has both.

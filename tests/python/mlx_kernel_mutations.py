@@ -59,8 +59,8 @@ def unrounded(line: str, inner: str, dtype: str) -> str:
 FLUSH = ("mlx_number.h", "#define MXCSR_FLUSH_BITS 0x8040u", "#define MXCSR_FLUSH_BITS 0u")
 TRUNCATE = ("mlx_number.h", "(bits + 0x7fffu + (bits >> 16 & 1)) >> 16", "bits >> 16")
 TIES_AWAY = ("mlx_number.h", "(bits + 0x7fffu + (bits >> 16 & 1)) >> 16", "(bits + 0x8000u) >> 16")
-EXP_TERM = "float p = f32_fma(1.535336188319500e-4f, f, 1.339887440266574e-3f);"
-OTHER_EXP = ("mlx_elementary.h", EXP_TERM, EXP_TERM.replace("1.339887440266574e-3f", "1.3398874e-3f + 1e-9f"))
+# The coefficient that the series of 2^f has, instead of the polynomial's.
+OTHER_EXP = ("mlx_elementary.h", "2.402264791363012e-1f", "2.402265069591007e-1f")
 PRODUCT = "lanes_t product = lanes_round(lanes_mul(xv, lanes_load(tile + k * TILE_OUTPUTS + v * LANES)), step);"
 SUM = "sum[v] = lanes_round(lanes_add(sum[v], product), step);"
 FUSED = "sum[v] = lanes_round(_mm256_fmadd_ps(xv, lanes_load(tile + k * TILE_OUTPUTS + v * LANES), sum[v]), step);"
@@ -320,7 +320,6 @@ REDUCTIONS = tuple(
     )
 ) + (mlx("prefix-scan", "denormals", "flush-subnormals", FLUSH, "prefix-scan"),)
 
-STEP_SUM_OF_ONE = "if (width == 1) return load_typed(x, 0, type);\n"
 RECIPROCAL_ROOT = "return 1.0f / round_to(f32_sqrt(a), type);"
 CUMULATIVE_NORM = tuple(
     mlx("cumulative-norm", fields, name, edit, "cumulative-norm", dtype)
@@ -370,7 +369,7 @@ ATTENTION = tuple(
          unrounded(QUERY, "rounded_scale * load_typed(MLXCEL_AT(q), unit * a.head_dim + d, type)", "type"), "bf16", ""),
         ("rounding:product", "fuse-scores", "mlx_attention.h", SCORE_SUM,
          "sum[i] = mutate_fma(a->q[d], load_typed(key[i], d, type), sum[i]);", "f32", ""),
-        ("rounding:score-sum", "narrow-score-sums", "mlx_attention.h", SCORE_SUM, f"{SCORE_SUM} sum[i] = mutate_narrow(sum[i]);", "f32", ""),
+        ("rounding:score-sum", "narrow-score-sums", "mlx_attention.h", SCORE_SUM, wrapped(SCORE_SUM, "sum[i] + a->q[d] * load_typed(key[i], d, type)"), "f32", ""),
         ("rounding:score", "score-not-rounded", "mlx_attention.h", SCORE, "float s = sum[i];", "bf16", ""),
         ("rounding:mask", "masked-score-not-rounded", "mlx_attention.h", MASKED,
          unrounded(MASKED, "s + load_typed(a->mask, j + i, type)", "type"), "bf16", "mask-additive"),
@@ -385,7 +384,7 @@ ATTENTION = tuple(
         ("rounding:product", "fuse-values", "mlx_attention.h", VALUE_SUM,
          "sums[d] = mutate_fma(weights[j], load_typed(value, d, type), sums[d]);", "f32", ""),
         ("rounding:value-sum accumulator", "narrow-accumulator", "mlx_attention.h", VALUE_SUM,
-         f"{VALUE_SUM} sums[d] = mutate_narrow(sums[d]);", "f32", ""),
+         wrapped(VALUE_SUM, "sums[d] + weights[j] * load_typed(value, d, type)"), "f32", ""),
         ("rounding:result", "coarse-result", "mlx_attention.h", ATTENTION_STORE, wrapped(ATTENTION_STORE, "sums[d]", "mutate_coarse"), "bf16",
          ""),
         ("association:scores", "score-sums-in-reverse", "mlx_attention.h", SCORE_SUM,
@@ -396,7 +395,7 @@ ATTENTION = tuple(
         ("association:values", "values-in-reverse", "mlx_attention.h", KEY_LOOP,
          KEY_LOOP.replace("size_t j = 0; j < count; ++j", "size_t j = count; j-- > 0;"), "f32", ""),
         ("constants", "scale-not-rounded", "mlx_cpu.c", ROUNDED_SCALE, "float rounded_scale = scale;", "bf16", ""),
-        ("functions:mlx-exp-1", "another-exp", *OTHER_EXP, "f32", ""),
+        ("functions:mlx-exp-1", "another-exp", *OTHER_EXP, "f32", "q=[16,576]"),
         ("operand_dtype", "narrow-operand", "mlx_attention.h", SCORE_SUM, wrapped(SCORE_SUM, "load_typed(key[i], d, type)"), "f32", ""),
         ("result_dtype", "narrow-result", "mlx_attention.h", ATTENTION_STORE, wrapped(ATTENTION_STORE, "sums[d]"), "f32", ""),
         ("denormals", "flush-subnormals", *FLUSH, "f32", ""),
@@ -433,13 +432,20 @@ ROPE = tuple(
         ("constants", "narrow-base", "mlx_rope.h", INVERSE_FREQUENCY, wrapped(INVERSE_FREQUENCY, "a->log_base"), "f32", ""),
         ("constants", "narrow-frequencies", "mlx_rope.h", GIVEN_FREQUENCY,
          wrapped(GIVEN_FREQUENCY, "load_typed(a->frequencies, j, MLXCEL_FORMAT_F32)"), "f32", FREQUENCIES),
-        ("functions:mlx-exp-1", "another-exp", *OTHER_EXP, "f32", ""),
+        ("functions:mlx-exp-1", "exp-not-fused", "mlx_elementary.h", "p = f32_fma(p, f, 1.0f);", "p = p * f + 1.0f;", "f32",
+         "interleaved f32 x=[6,256]"),
         ("functions:mlx-sin-1", "sine-not-fused", "mlx_elementary.h", "return f32_fma(r, p * z, r);", "return r * (p * z) + r;", "f32", ""),
-        ("functions:mlx-cos-1", "cosine-not-fused", "mlx_elementary.h", "return f32_fma(z, -0.5f, p * z * z) + 1.0f;",
-         "return z * -0.5f + p * z * z + 1.0f;", "f32", ""),
+        ("functions:mlx-cos-1", "cosine-with-the-series-coefficient", "mlx_elementary.h", "4.166664568298827e-2f", "4.166666666666667e-2f", "f32",
+         ""),
         ("operand_dtype", "narrow-operand", "mlx_rope.h", OPERANDS, wrapped(OPERANDS, "load_typed(x, first, a->type)"), "f32", ""),
         ("denormals", "flush-subnormals", *FLUSH, "f32", ""),
     )
+)
+
+COSINE = (
+    mlx("rope", "functions:mlx-cos-1", "cosine-not-fused",
+        ("mlx_elementary.h", "f32_fma(z, -0.5f, p * z * z)", "z * -0.5f + p * z * z"), "rope",
+        proof="half of a float is a float, so that the sum is rounded once either way; where it isn't one, z is far below the 1 that is added"),
 )
 
 COPY = (
@@ -452,6 +458,7 @@ CHANNELS_REVERSED = (
     "        tap = (kh * a->kernel_w + kw) * a->in_channels + c;\n"
 )
 CONVOLUTION_SUM = "sum[o] = sum[o] + value * load_typed(weights[o], tap, type);"
+ROUNDED_SUM = "sum[o] = round_to(sum[o] + value * load_typed(weights[o], tap, type), type);"
 CONVOLUTION_STORE = "store_typed(a->out, place + channel + o, type, sum[o]);"
 
 OTHERS = (
@@ -466,20 +473,20 @@ OTHERS = (
     for fields, name, file, old, new, dtype, case in (
         ("rounding:product", "fuse-product-and-sum", "mlx_convolution.h", CONVOLUTION_SUM,
          "sum[o] = mutate_fma(value, load_typed(weights[o], tap, type), sum[o]);", "f32", ""),
-        ("rounding:sum", "narrow-sum", "mlx_convolution.h", CONVOLUTION_SUM, f"{CONVOLUTION_SUM} sum[o] = mutate_narrow(sum[o]);", "f32", ""),
+        ("rounding:sum", "narrow-sum", "mlx_convolution.h", CONVOLUTION_SUM, wrapped(CONVOLUTION_SUM, "sum[o] + value * load_typed(weights[o], tap, type)"), "f32", ""),
         ("rounding:result", "result-truncated", *TRUNCATE, "bf16", ""),
         ("accumulator", "accumulate-in-the-dtype", "mlx_convolution.h", CONVOLUTION_SUM,
-         f"{CONVOLUTION_SUM} sum[o] = round_to(sum[o], type);", "bf16", ""),
+         ROUNDED_SUM, "bf16", ""),
         ("accumulator", "accumulate-in-the-dtype-over-one-row", "mlx_convolution.h", CONVOLUTION_SUM,
-         f"{CONVOLUTION_SUM} sum[o] = round_to(sum[o], type);", "f16", "conv1d"),
+         ROUNDED_SUM, "f16", "conv1d"),
         ("association", "channels-in-reverse", "mlx_convolution.h", CHANNEL_LOOP, CHANNELS_REVERSED, "f32", ""),
         ("operand_dtype", "narrow-operand", "mlx_convolution.h", CONVOLUTION_SUM, CONVOLUTION_SUM.replace("+ value", "+ mutate_narrow(value)"),
          "f32", ""),
         ("dequantization", "narrow-weight", "mlx_convolution.h", CONVOLUTION_SUM,
          wrapped(CONVOLUTION_SUM, "load_typed(weights[o], tap, type)"), "f32", ""),
         ("result_dtype", "narrow-result", "mlx_convolution.h", CONVOLUTION_STORE, wrapped(CONVOLUTION_STORE, "sum[o]"), "f32", ""),
-        ("denormals", "flush-subnormals", *FLUSH, "f32", ""),
+        ("denormals", "flush-subnormals", *FLUSH, "f32", "conv1d f32 x=[2,1,37,20]"),
     )
 )
 
-MLX_MUTATIONS = MATMULS + LAYER_NORM + RMS_NORM + ELEMENTWISE + REDUCTIONS + CUMULATIVE_NORM + ATTENTION + ROPE + OTHERS
+MLX_MUTATIONS = MATMULS + LAYER_NORM + RMS_NORM + ELEMENTWISE + REDUCTIONS + CUMULATIVE_NORM + ATTENTION + ROPE + COSINE + OTHERS

@@ -179,7 +179,7 @@ class Oracle:
         raise AssertionError(f"{mutation.label}: {mutation.run} has no case '{mutation.case}' of {mutation.dtype}")
 
     def passes(self, case: Case, kernels: Path) -> bool:
-        """Whether the case earns what its profile asks for."""
+        """Whether the case earns what its profile asks for, and isn't known to break its own clause."""
         command = [PROGRAM, "oracle", "run", case.run, "--case", str(case.index), "--profile", case.profile]
         command += ["--device", "local-sync", "--repeat", "1", "--json", "--no-evidence", "--cpu-level", LEVEL]
         command += ["--threads", "1", "--cache-dir", str(self._cache), SOURCES[case.profile].option, str(kernels)]
@@ -189,7 +189,8 @@ class Oracle:
         assert row["run"] and "no reference" not in row["reason"], row["reason"]
         earned, asked = (CLAIMS.index(row[key].split("@")[0]) for key in ("claim_earned", "claim_asked"))
         assert (earned >= asked) == row["passes"] == (done.returncode == 0), row
-        return row["passes"]
+        # A mutated kernel of pinned-f32 may happen to be MLX's: that is a claim, but not the clause.
+        return row["passes"] and not row.get("decomposition_mismatches")
 
 
 @pytest.fixture(scope="module")
