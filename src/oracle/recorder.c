@@ -125,7 +125,11 @@ static bool same_but_for_storage(const mlxcel_evidence_t* left, const mlxcel_evi
   for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); ++i) {
     if (strcmp(pairs[i][0], pairs[i][1]) != 0) return false;
   }
-  return left->claim == right->claim && mlxcel_pinned_same_storage_kind(left->source_dtype, right->source_dtype);
+  return mlxcel_pinned_same_storage_kind(left->source_dtype, right->source_dtype);
+}
+
+static bool stands_for(const mlxcel_evidence_t* left, const mlxcel_evidence_t* right) {
+  return left->claim != right->claim ? left->claim < right->claim : left->output_count > right->output_count;
 }
 
 void mlxcel_recorder_reduce(mlxcel_evidence_list_t* list) {
@@ -135,7 +139,7 @@ void mlxcel_recorder_reduce(mlxcel_evidence_list_t* list) {
     while (same < kept && !same_but_for_storage(&list->items[same], &list->items[i])) ++same;
     if (same == kept) {
       list->items[kept++] = list->items[i];
-    } else if (list->items[i].output_count > list->items[same].output_count) {
+    } else if (stands_for(&list->items[i], &list->items[same])) {
       list->items[same] = list->items[i];
     }
   }
