@@ -120,9 +120,8 @@ static void a_run_that_lacks_cases_of_a_clause_records_nothing_of_it(void** stat
   (void)state;
   static const char* const stores[] = {"kv-store"};  // the clause is one of class rope too
   mlxcel_oracle_reports_t reports;
-  mlxcel_oracle_options_t options = options_of(MLXCEL_PROFILE_PINNED_F32);
+  mlxcel_oracle_options_t options = options_of(MLXCEL_PROFILE_MLX_CPU);
   options.classes = stores;
-  options.dtype = "f32";
   size_t before = record_count();
   run(&options, &reports);
   assert_true(reports.count > 0);

@@ -45,8 +45,8 @@ iree_status_t mlxcel_recorder_miss(mlxcel_recorder_t* recorder, const mlxcel_pro
 // or more. The claim is the one that the profile needs, where it was earned and opens anything, else the strongest; none if nothing was. Freed by
 // mlxcel_evidence_list_deinitialize. |*out_left_out|: clauses that get no record.
 iree_status_t mlxcel_recorder_list(const mlxcel_recorder_t* recorder, const char* profile, mlxcel_evidence_list_t* out_list, size_t* out_left_out);
-// Keeps, of records that only differ in the storage of their weights (pinned-f32, whose records stand for all storages of a kind), the one with the most
-// outputs.
+// Keeps, of records that only differ in the storage of their weights (pinned-f32, whose records stand for all storages of a kind), the one with the weakest
+// claim, and of these the one with the most outputs.
 void mlxcel_recorder_reduce(mlxcel_evidence_list_t* list);
 
 #endif  // MLXCEL_ORACLE_RECORDER_H_

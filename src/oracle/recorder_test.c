@@ -206,6 +206,15 @@ static void recorder_reduces_storages_of_a_kind_to_the_widest_record(void** stat
   assert_string_equal(records[0].source_dtype, "f16");
   assert_string_equal(records[1].source_dtype, "affine-u4-g32-f32");
   assert_string_equal(records[2].algorithm, "b");
+  // One storage that was disproved stands for its kind.
+  records[0].claim = MLXCEL_CLAIM_CANONICAL;
+  records[1] = records[0];
+  records[1].claim = MLXCEL_CLAIM_NONE;
+  records[1].output_count = 1;
+  list.count = 2;
+  mlxcel_recorder_reduce(&list);
+  assert_int_equal(list.count, 1);
+  assert_int_equal(records[0].claim, MLXCEL_CLAIM_NONE);
 }
 
 int main(void) {
