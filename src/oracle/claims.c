@@ -60,14 +60,13 @@ static void decide_closeness(const mlxcel_claims_input_t* input, mlxcel_claims_t
     claims->earned[MLXCEL_CLAIM_CLOSENESS] = true;
     return;
   }
-  claims->earned[MLXCEL_CLAIM_CLOSENESS] = input->tolerance_ulp > 0 && input->reference->row_ulp <= input->tolerance_ulp;
+  claims->earned[MLXCEL_CLAIM_CLOSENESS] = input->tolerance_ulp > 0 && input->reference->row_excess <= 1;
   if (claims->earned[MLXCEL_CLAIM_CLOSENESS]) return;
   char text[MLXCEL_CLAIM_REASON_BYTES];
   if (input->tolerance_ulp == 0) {
     snprintf(text, sizeof(text), "the clause is exact: closeness isn't a claim of it");
   } else {
-    snprintf(text, sizeof(text), "a row differs by %.9g ulp at its largest magnitude, over the tolerance of %u", input->reference->row_ulp,
-             input->tolerance_ulp);
+    snprintf(text, sizeof(text), "a row differs by %.3g times what the tolerance of %u ulp allows", input->reference->row_excess, input->tolerance_ulp);
   }
   append_reason(claims, text);
 }

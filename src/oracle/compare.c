@@ -97,9 +97,13 @@ typedef struct row_extent_t {
   double magnitude, difference;
 } row_extent_t;
 
-static void row_finish(mlxcel_dtype_t dtype, row_extent_t* row, mlxcel_comparison_t* comparison) {
-  double ulp = row->difference > 0 ? row->difference / mlxcel_dtype_spacing(dtype, row->magnitude) : 0;
-  if (ulp > comparison->row_ulp) comparison->row_ulp = ulp;
+static void row_finish(mlxcel_dtype_t dtype, const mlxcel_bound_t* bound, row_extent_t* row, mlxcel_comparison_t* comparison) {
+  if (bound && row->difference > 0) {
+    double limit = bound->f32_units * mlxcel_dtype_spacing(MLXCEL_DTYPE_F32, row->magnitude) + bound->dtype_units * mlxcel_dtype_spacing(dtype, row->magnitude);
+    if (bound->flushes) limit += MLXCEL_FLUSHED_MAX;
+    double excess = limit > 0 ? row->difference / limit : INFINITY;
+    if (excess > comparison->row_excess) comparison->row_excess = excess;
+  }
   *row = (row_extent_t){0};
 }
 
@@ -111,18 +115,19 @@ static double compare_element(const mlxcel_host_tensor_t* reference, const mlxce
   double left = (double)mlxcel_dtype_widen(dtype, reference->data, index), right = (double)mlxcel_dtype_widen(dtype, candidate->data, index);
   bool finite = isfinite(left) && isfinite(right);
   if (isfinite(left) && fabs(left) > row->magnitude) row->magnitude = fabs(left);
+  if (isfinite(left) && fabs(left) > comparison->max_magnitude) comparison->max_magnitude = fabs(left);
   if (!mlxcel_element_is_equal(dtype, reference_bits, candidate_bits)) {
     if (comparison->mismatches++ == 0) note_first(&reference->type, index, left, right, reference_bits, candidate_bits, &comparison->first);
-    if (!finite) row->difference = INFINITY;
+    if (!finite && !(isnan(left) && isnan(right))) row->difference = INFINITY;
   }
   double difference = finite ? fabs(right - left) : 0;
   if (difference > row->difference) row->difference = difference;
-  if (row->magnitude > comparison->max_magnitude) comparison->max_magnitude = row->magnitude;
   if (row->difference > comparison->max_abs) comparison->max_abs = row->difference;
   return finite ? difference * difference : -1;
 }
 
-iree_status_t mlxcel_compare(const mlxcel_host_tensor_t* reference, const mlxcel_host_tensor_t* candidate, mlxcel_comparison_t* out_comparison) {
+iree_status_t mlxcel_compare(const mlxcel_host_tensor_t* reference, const mlxcel_host_tensor_t* candidate, const mlxcel_bound_t* bound,
+                             mlxcel_comparison_t* out_comparison) {
   memset(out_comparison, 0, sizeof(*out_comparison));
   IREE_RETURN_IF_ERROR(compare_check(reference, candidate));
   const mlxcel_operand_t* type = &reference->type;
@@ -135,7 +140,9 @@ iree_status_t mlxcel_compare(const mlxcel_host_tensor_t* reference, const mlxcel
       squares += square;
       ++measured;
     }
-    if ((i + 1) % width == 0) row_finish(type->dtype, &row, out_comparison);
+    if (bound && bound->magnitudes && (double)bound->magnitudes[i] > row.magnitude && isfinite(bound->magnitudes[i]))
+      row.magnitude = (double)bound->magnitudes[i];
+    if ((i + 1) % width == 0) row_finish(type->dtype, bound, &row, out_comparison);
   }
   out_comparison->outputs = count;
   out_comparison->rms = measured ? sqrt(squares / (double)measured) : 0;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "oracle/case_coverage.h"
 #include "oracle/decomposition.h"
+#include "oracle/magnitude.h"
 #include "oracle/recorder.h"
 
 #define SEED_DEFAULT 20260822u  // any number; fixed, so that runs can be compared
@@ -305,35 +306,61 @@ static void report_candidate(const run_job_t* job, const mlxcel_identity_t* iden
   report_kernels(contract, candidate->kernel, sizeof(candidate->kernel));
 }
 
-// The tolerance of a composition is the sum of its parts'.
-static iree_status_t tolerance_of(const mlxcel_parsed_contract_t* contract, uint32_t* out_ulp) {
-  *out_ulp = 0;
+// Rounding boundaries of |clause| in |dtype|.
+static uint32_t roundings_in(const mlxcel_clause_t* clause, mlxcel_dtype_t dtype) {
+  char token[16];
+  uint32_t count = 0;
+  if (!clause->rounding || dtype == MLXCEL_DTYPE_F32) return 0;
+  size_t size = (size_t)snprintf(token, sizeof(token), ":%s", mlxcel_dtype_name(dtype));
+  for (const char* at = clause->rounding; (at = strstr(at, token)) != NULL; at += size) count += at[size] == '+' || at[size] == 0;
+  return count;
+}
+
+// A composition's bound is the sum of its parts'.
+static iree_status_t bound_of(const mlxcel_parsed_contract_t* contract, mlxcel_dtype_t dtype, mlxcel_bound_t* out_bound) {
+  *out_bound = (mlxcel_bound_t){0};
   for (size_t i = 0; i < contract->clause_count; ++i) {
     uint32_t ulp;
     if (!mlxcel_tolerance_parse(contract->clauses[i].tolerance, &ulp)) {
       return iree_make_status(IREE_STATUS_INTERNAL, "tolerance '%s' of a clause can't be read; report this", contract->clauses[i].tolerance);
     }
-    *out_ulp += ulp;
+    out_bound->f32_units += ulp;
+    out_bound->dtype_units += roundings_in(&contract->clauses[i], dtype);
+    out_bound->flushes |= contract->clauses[i].denormals && strcmp(contract->clauses[i].denormals, "flush") == 0;
   }
   return iree_ok_status();
+}
+
+// Compares with the reference within the contract's tolerance.
+static iree_status_t report_compare(const run_t* run, const run_job_t* job, const mlxcel_oracle_operands_t* operands, const mlxcel_candidate_run_t* result,
+                                    mlxcel_bound_t* bound, mlxcel_oracle_report_t* report) {
+  float* magnitudes = NULL;
+  IREE_RETURN_IF_ERROR(mlxcel_term_magnitudes(&job->operation, operands->tensors, &magnitudes));
+  bound->magnitudes = magnitudes;
+  iree_status_t status = mlxcel_compare(&run->expected.result, &result->result, bound, &report->comparison);
+  bound->magnitudes = NULL;
+  free(magnitudes);
+  report->has_comparison = iree_status_is_ok(status);
+  return status;
 }
 
 // Compares with the reference and the declared decomposition and decides the claims.
 static iree_status_t report_judge(run_t* run, const run_job_t* job, const mlxcel_oracle_operands_t* operands, const mlxcel_candidate_run_t* result,
                                   const mlxcel_parsed_contract_t* contract, mlxcel_oracle_report_t* report) {
-  mlxcel_claims_input_t input = {.repeats_agree = result->repeats_agree, .dtype = result->result.type.dtype, .reference_missing = run->expected.missing};
-  report->result_dtype = input.dtype;
-  IREE_RETURN_IF_ERROR(tolerance_of(contract, &input.tolerance_ulp));
+  mlxcel_claims_input_t input = {.repeats_agree = result->repeats_agree, .reference_missing = run->expected.missing};
+  mlxcel_bound_t bound;
+  report->result_dtype = result->result.type.dtype;
+  IREE_RETURN_IF_ERROR(bound_of(contract, report->result_dtype, &bound));
+  input.tolerance_ulp = bound.f32_units;
   if (run->expected.has_result) {
-    IREE_RETURN_IF_ERROR(mlxcel_compare(&run->expected.result, &result->result, &report->comparison));
-    report->has_comparison = true;
+    IREE_RETURN_IF_ERROR(report_compare(run, job, operands, result, &bound, report));
     input.reference = &report->comparison;
   }
   char missing[MLXCEL_CLAIM_REASON_BYTES] = "";
   mlxcel_host_tensor_t declared;
   iree_status_t status = mlxcel_decomposition_evaluate(job->profile, &job->operation, operands->tensors, &declared);
   if (iree_status_is_ok(status)) {
-    status = mlxcel_compare(&declared, &result->result, &report->decomposition);
+    status = mlxcel_compare(&declared, &result->result, NULL, &report->decomposition);
     mlxcel_host_tensor_deinitialize(&declared);
     IREE_RETURN_IF_ERROR(status);
     report->has_decomposition = true;
