@@ -345,7 +345,7 @@ typedef struct rope_shape_t {
 } rope_shape_t;
 
 static void add_qkv_rope(case_builder_t* builder, dtype_pair_t pair, int64_t rows, int64_t width, int64_t heads, int64_t kv_heads, int64_t head_dim,
-                         int64_t rope_dims, uint32_t bits) {
+                         int64_t rope_dims, int64_t keys) {
   mlxcel_operation_t operation = operation_of(MLXCEL_OP_QKV_ROPE, MLXCEL_VARIANT_HALF, pair);
   operation.rows = rows;
   operation.in_features = width;
@@ -353,10 +353,9 @@ static void add_qkv_rope(case_builder_t* builder, dtype_pair_t pair, int64_t row
   operation.kv_heads = kv_heads;
   operation.head_dim = head_dim;
   operation.rope_dims = rope_dims;
-  operation.keys = 80;
+  operation.keys = keys;
   operation.rope_base = 10000.0f;
   operation.scale = 1.0f;
-  operation.bits = bits;
   add(builder, operation);
 }
 
@@ -381,8 +380,9 @@ static void add_rope(case_builder_t* builder) {
       operation.has_frequencies = shape->has_frequencies;
       add(builder, operation);
     }
-    add_qkv_rope(builder, same_pairs[i], 16, 576, 9, 3, 64, 64, 0);
-    add_qkv_rope(builder, same_pairs[i], 5, 130, 4, 2, 80, 32, 0);
+    add_qkv_rope(builder, same_pairs[i], 16, 576, 9, 3, 64, 64, 80);
+    add_qkv_rope(builder, same_pairs[i], 5, 130, 4, 2, 80, 32, 80);
+    add_qkv_rope(builder, same_pairs[i], 7, 66, 6, 2, 37, 34, 10);  // an odd rest of every head isn't rotated; runs of positions and gaps
   }
 }
 
@@ -413,13 +413,18 @@ static void add_embedding(case_builder_t* builder) {
 }
 
 static void add_kv_store(case_builder_t* builder) {
+  static const struct {
+    int64_t rows, kv_heads, head_dim, keys;
+  } shapes[] = {{6, 3, 64, 80}, {8, 2, 37, 11}, {5, 1, 80, 33}, {1, 4, 16, 7}};  // single positions, runs and gaps, one row
   for (size_t i = 0; i < SAME_COUNT; ++i) {
-    mlxcel_operation_t operation = operation_of(MLXCEL_OP_KV_STORE, MLXCEL_VARIANT_NONE, same_pairs[i]);
-    operation.rows = 6;
-    operation.kv_heads = 3;
-    operation.head_dim = 64;
-    operation.keys = 80;
-    add(builder, operation);
+    for (size_t k = 0; k < COUNT_OF(shapes); ++k) {
+      mlxcel_operation_t operation = operation_of(MLXCEL_OP_KV_STORE, MLXCEL_VARIANT_NONE, same_pairs[i]);
+      operation.rows = shapes[k].rows;
+      operation.kv_heads = shapes[k].kv_heads;
+      operation.head_dim = shapes[k].head_dim;
+      operation.keys = shapes[k].keys;
+      add(builder, operation);
+    }
   }
 }
 
