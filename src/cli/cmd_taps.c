@@ -25,7 +25,8 @@ static const mlxcel_cli_option_t taps_options[] = {
      .metavar = "FILE",
      TAPS(output),
      .completion = MLXCEL_CLI_COMPLETE_FILE,
-     .help = "safetensors file to write: embedding, layers.N.{input_norm,queries,attention,attention_residual,post_norm,gated,output}, norm, logits"},
+     .help =
+         "safetensors file to write: embedding, layers.N.{input_norm,keys,values,queries,attention,attention_residual,post_norm,gated,output}, norm, logits"},
 };
 static const mlxcel_cli_group_t groups[] = {
     {"prompt and output", taps_options, sizeof(taps_options) / sizeof(taps_options[0]), 0},

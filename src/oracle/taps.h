@@ -21,7 +21,8 @@ typedef struct mlxcel_taps_options_t {
   const char* output_path;
 } mlxcel_taps_options_t;
 
-// Runs the prompt once and publishes the file: tensors "embedding", "layers.<i>.<input_norm | queries | attention | attention_residual | post_norm | gated |
+// Runs the prompt once and publishes the file: tensors "embedding", "layers.<i>.<input_norm | keys, values (profiles that compute
+// them by themselves) | queries | attention | attention_residual | post_norm | gated |
 // output>", "norm", "logits", each [ids, width].
 iree_status_t mlxcel_taps_write(const mlxcel_taps_options_t* options);
 

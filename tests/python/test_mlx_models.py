@@ -80,7 +80,8 @@ def our_taps(folder: Path, ids: list[int], tmp_path: Path) -> dict[str, Any]:
 
 def first_divergence(ours: dict[str, Any], theirs: dict[str, Any], layers: int) -> str | None:
     """The first tap in order of execution that differs, described; None if none does."""
-    steps = ("input_norm", "queries", "attention", "attention_residual", "post_norm", "gated")
+    steps = ("input_norm", "keys", "values", "queries", "attention")
+    steps += ("attention_residual", "post_norm", "gated")
     order = [f"layers.{i}.{step}" for i in range(layers) for step in (*steps, "output")]
     order = ["embedding", *order, "norm", "logits"]
     assert set(order) == set(ours) == set(theirs)
