@@ -176,6 +176,21 @@ def test_verify_names_what_is_wrong(
             assert word in result.stderr.decode()
 
 
+def test_verify_shows_no_control_bytes_of_the_file(run: Runner, contract: Path) -> None:
+    text = contract.read_bytes()
+    for before, after, shown in (
+        (b"denormals=keep", b"denormals=\x1b[2J\x07", b"\\x1b[2J\\x07"),
+        (b"denormals=keep", b"denormals=\xc2\x9b2J", b"\\xc2\\x9b2J"),
+        (b"profile=mlx", b"profile=\x1b]0;owned\x07", b"\\x1b]0;owned\\x07"),
+        (b"denormals=keep", b"\x1b[31m=keep", b"\\x1b[31m"),
+    ):
+        contract.write_bytes(text.replace(before, after, 1))
+        result = run("contract", "verify", str(contract))
+        assert (result.returncode, result.stdout) == (1, b"")
+        assert shown in result.stderr
+        assert not set(result.stderr) & {0x1B, 0x07, 0x9B}
+
+
 def test_missing_contract_is_named_with_a_remedy(run: Runner, tmp_path: Path) -> None:
     result = run("contract", "show", str(tmp_path / "nothing"))
     assert (result.returncode, result.stdout) == (1, b"")
