@@ -16,6 +16,7 @@ typedef struct contract_settings_t {
   const char *profile, *op, *variant, *dtype;
 } contract_settings_t;
 
+// All; cli_profile_choices_test compares.
 static const char* const profile_names[] = {MLXCEL_PROFILE_PINNED_F32,    MLXCEL_PROFILE_MLX_CPU,        MLXCEL_PROFILE_IREE_CANONICAL,
                                             MLXCEL_PROFILE_MLX_CUDA_SM80, MLXCEL_PROFILE_MLX_CUDA_SM90A, NULL};
 static const char* const dtype_names[] = {"f32", "f16", "bf16", NULL};
