@@ -153,9 +153,7 @@ def test_precision_refusal_advises_another_profile_only(run: Runner, tmp_path: P
         ("pinned-f32", "valid: f32 (16-bit", True),
         ("mlx-cpu-0.32.4", "valid: checkpoint\n", False),
     ):
-        result = run(
-            "compile", "-m", str(tmp_path), "--profile", profile, "--precision", "bf16"
-        )
+        result = run("compile", "-m", str(tmp_path), "--profile", profile, "--precision", "bf16")
         assert (result.returncode, result.stdout) == (1, b"")
         text = result.stderr.decode()
         assert valid in text and ("are what profile" in text) == advice
