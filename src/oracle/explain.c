@@ -161,7 +161,7 @@ static iree_status_t explain(explanation_t* explanation, const mlxcel_oracle_cas
   IREE_RETURN_IF_ERROR(compute_expected(explanation, &explanation->operation, &explanation->operands, &explanation->expected));
   IREE_RETURN_IF_ERROR(compute_actual(explanation, &explanation->operation, &explanation->operands, &explanation->actual));
   mlxcel_comparison_t comparison;
-  IREE_RETURN_IF_ERROR(mlxcel_compare(&explanation->expected, &explanation->actual.result, &comparison));
+  IREE_RETURN_IF_ERROR(mlxcel_compare(&explanation->expected, &explanation->actual.result, NULL, &comparison));
   print_head(explanation, &comparison);
   return explain_element(explanation, &comparison, element);
 }

@@ -23,7 +23,8 @@ uint64_t mlxcel_oracle_random(uint64_t seed, uint64_t stream, uint64_t index) {
 typedef struct source_t {
   uint64_t seed, stream;
   mlxcel_dtype_t dtype;
-  double peak;  // the large first element of rows of kind wide
+  double peak;    // the large first element of rows of kind wide
+  bool is_table;  // whose weights are results
 } source_t;
 
 static uint64_t draw(const source_t* source, uint64_t index) { return mlxcel_oracle_random(source->seed, source->stream, index); }
@@ -78,8 +79,9 @@ static double wide_at(const source_t* source, uint64_t row, uint64_t k, uint64_t
   return bits & 0x400 ? -value : value;
 }
 
+static int tiny_exponent(mlxcel_dtype_t dtype) { return dtype == MLXCEL_DTYPE_F16 ? -15 : -126; }
 static double tiny_at(const source_t* source, uint64_t row, uint64_t k, uint64_t width) {
-  return ldexp(normal_at(source, row, k, width), source->dtype == MLXCEL_DTYPE_F16 ? -15 : -126);
+  return ldexp(normal_at(source, row, k, width), tiny_exponent(source->dtype));
 }
 
 typedef double (*element_fn_t)(const source_t* source, uint64_t row, uint64_t k, uint64_t width);
@@ -136,6 +138,13 @@ static void fill_norm_weight(const source_t* source, double center, mlxcel_host_
   }
 }
 
+// Around 0; every eighth is 0 itself: there the results of rows of kind tiny stay tiny, and all of their bits show.
+static void fill_norm_bias(const source_t* source, mlxcel_host_tensor_t* tensor) {
+  for (uint64_t i = 0; i < mlxcel_operand_element_count(&tensor->type); ++i) {
+    mlxcel_dtype_store(tensor->type.dtype, tensor->data, i, i % 8 == 3 ? 0.0f : (float)(0.3 * normal_of(draw(source, i))));
+  }
+}
+
 static void set_code(uint8_t* row, uint32_t bits, uint64_t k, uint64_t code) {
   for (uint32_t b = 0; b < bits; ++b) {
     uint64_t position = k * bits + b;
@@ -159,6 +168,7 @@ static double scale_of(const source_t* source, uint32_t bits, uint64_t row, uint
   uint64_t draw_bits = mlxcel_oracle_random(source->seed, source->stream, row * groups + group);
   if (row % 4 == 1) return ldexp(1.0, -(int)bits);
   double value = (1.0 + uniform_of(draw_bits)) * ldexp(1.0, -(int)bits);
+  if (row % 4 == 3 && source->is_table) value = ldexp(value, tiny_exponent(source->dtype) + 1);  // subnormal weights
   if (row % 4 == 2) value = ldexp(value, (int)(draw_bits % 6) - 4);
   return draw_bits & 0x40 ? -value : value;
 }
@@ -212,15 +222,42 @@ static void fill_arguments(const source_t* source, uint64_t first_kind, mlxcel_h
   }
 }
 
-// Softmax: rows of kind wide have one large element and very many that are almost lost beside it.
+// Cumulative norm: the first time step is tiny throughout, so that its variance is 0 and the epsilon alone decides.
+static void fill_steps(const source_t* source, uint64_t first_kind, mlxcel_host_tensor_t* tensor) {
+  fill_rows(source, first_kind, tensor);
+  uint64_t step = mlxcel_operand_element_count(&tensor->type) / (uint64_t)tensor->type.dims[0];
+  for (uint64_t i = 0; i < step; ++i) {
+    double value = (double)mlxcel_dtype_widen(tensor->type.dtype, tensor->data, i);
+    mlxcel_dtype_store(tensor->type.dtype, tensor->data, i, (float)ldexp(value, tiny_exponent(source->dtype)));
+  }
+}
+
+#define SCORE_PEAK 18.0
+#define SUBNORMAL_EXP -87.35  // just below it MLX's exponential, and any, is subnormal in f32
+
+// Softmax: rows of kind wide have one large element and very many that are almost lost beside it, a few of them subnormal.
 static void fill_scores(const source_t* source, uint64_t first_kind, mlxcel_host_tensor_t* tensor) {
   fill_rows(source, first_kind, tensor);
   uint64_t width = width_of(&tensor->type);
   for (uint64_t i = 0; i < mlxcel_operand_element_count(&tensor->type); ++i) {
     if ((first_kind + i / width) % MLXCEL_OPERAND_KIND_COUNT != MLXCEL_OPERAND_WIDE) continue;
     uint64_t bits = draw(source, ~i);
-    double value = i % width == 0 ? 18.0 : (bits & 63) == 0 ? -200.0 * uniform_of(bits) : uniform_of(bits);
+    double value = i % width == 0      ? SCORE_PEAK
+                   : (bits & 63) == 0  ? -200.0 * uniform_of(bits)
+                   : (bits & 63) == 32 ? SCORE_PEAK + SUBNORMAL_EXP - 0.3 * uniform_of(bits)
+                                       : uniform_of(bits);
     mlxcel_dtype_store(tensor->type.dtype, tensor->data, i, (float)value);
+  }
+}
+
+// Values of attention: one column in sixteen is tiny in every row, so that its sums are.
+static void fill_values(const source_t* source, uint64_t first_kind, mlxcel_host_tensor_t* tensor) {
+  fill_rows(source, first_kind, tensor);
+  uint64_t width = width_of(&tensor->type);
+  for (uint64_t i = 0; i < mlxcel_operand_element_count(&tensor->type); ++i) {
+    if (i % width % 16 != 7) continue;
+    double value = normal_of(draw(source, i));
+    mlxcel_dtype_store(tensor->type.dtype, tensor->data, i, (float)ldexp(value, tiny_exponent(source->dtype)));
   }
 }
 
@@ -234,7 +271,10 @@ static void fill_mask(const source_t* source, mlxcel_host_tensor_t* tensor) {
   }
 }
 
-// Convolution input [batch, h, w, channels]: pixels take turns in their kind; with one channel the signs alternate over the plane.
+// A kernel's width and more: sums of tiny inputs alone.
+#define TINY_COLUMNS 5
+
+// Convolution input [batch, h, w, channels]: pixels take turns in their kind; with one channel the signs alternate over the plane. The last columns are tiny.
 static void fill_image(const source_t* source, mlxcel_host_tensor_t* tensor) {
   uint64_t channels = width_of(&tensor->type), columns = (uint64_t)tensor->type.dims[2];
   for (uint64_t i = 0; i < mlxcel_operand_element_count(&tensor->type); ++i) {
@@ -246,6 +286,7 @@ static void fill_image(const source_t* source, mlxcel_host_tensor_t* tensor) {
     } else {
       value = pixel % 8 == 7 ? normal_at(source, pixel, i % channels, channels) : 8.0 * cancel_at(source, pixel, i % channels, channels);
     }
+    if (columns - pixel % columns <= (columns / 8 < TINY_COLUMNS ? columns / 8 : TINY_COLUMNS)) value = ldexp(value, tiny_exponent(source->dtype));
     mlxcel_dtype_store(tensor->type.dtype, tensor->data, i, (float)value);
   }
 }
@@ -309,7 +350,8 @@ static source_t source_of(const mlxcel_operation_t* operation, uint64_t seed, co
   double peak = tensor->type.dtype == MLXCEL_DTYPE_F16 ? 1024.0 : 4096.0;
   // Two projections are multiplied: f16 would overflow, which no tolerance can judge.
   if (operation->op == MLXCEL_OP_ACTIVATION_PROJECTION && tensor->type.dtype == MLXCEL_DTYPE_F16) peak = 64.0;
-  return (source_t){.seed = seed, .stream = stream, .dtype = tensor->type.dtype, .peak = peak};
+  bool is_table = operation->op == MLXCEL_OP_DEQUANTIZE || operation->op == MLXCEL_OP_EMBEDDING;
+  return (source_t){.seed = seed, .stream = stream, .dtype = tensor->type.dtype, .peak = peak, .is_table = is_table};
 }
 
 // Where the turns of kinds begin, so that operations of one row aren't all normal ones.
@@ -322,8 +364,10 @@ static void fill_floats(const mlxcel_operation_t* operation, const source_t* sou
   bool is_norm = operation->op == MLXCEL_OP_LAYER_NORM || operation->op == MLXCEL_OP_RMS_NORM || operation->op == MLXCEL_OP_CUMULATIVE_NORM;
   if (operation->bits && (name_ends(tensor, "scales") || name_ends(tensor, "biases"))) {
     fill_groups(source, operation->bits, name_ends(tensor, "biases"), tensor);
-  } else if (is_norm && (name_is(tensor, "weight") || name_is(tensor, "bias"))) {
-    fill_norm_weight(source, name_is(tensor, "bias") || operation->variant == MLXCEL_VARIANT_GEMMA ? 0.0 : 1.0, tensor);
+  } else if (is_norm && name_is(tensor, "weight")) {
+    fill_norm_weight(source, operation->variant == MLXCEL_VARIANT_GEMMA ? 0.0 : 1.0, tensor);
+  } else if (is_norm && name_is(tensor, "bias")) {
+    fill_norm_bias(source, tensor);
   } else if (name_is(tensor, "frequencies")) {
     fill_frequencies(operation, tensor);
   } else if (name_is(tensor, "mask")) {
@@ -336,8 +380,12 @@ static void fill_floats(const mlxcel_operation_t* operation, const source_t* sou
     fill_addend(source, &operands->tensors[0], first_kind, tensor);
   } else if (operation->op == MLXCEL_OP_ACTIVATION || operation->op == MLXCEL_OP_SILU_GATE) {
     fill_arguments(source, first_kind, tensor);
+  } else if (operation->op == MLXCEL_OP_CUMULATIVE_NORM) {
+    fill_steps(source, first_kind, tensor);
   } else if (operation->op == MLXCEL_OP_SOFTMAX) {
     fill_scores(source, first_kind, tensor);
+  } else if (operation->op == MLXCEL_OP_ATTENTION && name_is(tensor, "v")) {
+    fill_values(source, first_kind, tensor);
   } else if (operation->op == MLXCEL_OP_ATTENTION || operation->op == MLXCEL_OP_KV_STORE || tensor == &operands->tensors[0]) {
     fill_rows(source, first_kind, tensor);
   } else {

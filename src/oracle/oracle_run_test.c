@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "oracle/explain.h"
 #include "oracle/oracle_run.h"
 
@@ -39,7 +40,7 @@ static mlxcel_oracle_options_t options_of(const char* profile) {
   options.classes = classes;
   options.profile = profile;
   options.dtype = "bf16";
-  options.repeats = 2;
+  options.repeats = 3;
   options.cache_folder = cache_folder;
   options.evidence_folder = evidence_folder;
   return options;
@@ -115,6 +116,52 @@ static void what_equals_mlx_earns_production_and_is_recorded_for_each_device(voi
   mlxcel_oracle_reports_deinitialize(&reports);
 }
 
+static void a_run_that_lacks_cases_of_a_clause_records_nothing_of_it(void** state) {
+  (void)state;
+  static const char* const stores[] = {"kv-store"};  // the clause is one of class rope too
+  mlxcel_oracle_reports_t reports;
+  mlxcel_oracle_options_t options = options_of(MLXCEL_PROFILE_MLX_CPU);
+  options.classes = stores;
+  size_t before = record_count();
+  run(&options, &reports);
+  assert_true(reports.count > 0);
+  assert_int_equal(record_count(), before);
+  assert_non_null(strstr(reports.record_note, "clauses got no record"));
+  mlxcel_oracle_reports_deinitialize(&reports);
+}
+
+static void too_few_calls_record_nothing(void** state) {
+  (void)state;
+  mlxcel_oracle_reports_t reports;
+  mlxcel_oracle_options_t options = options_of(MLXCEL_PROFILE_MLX_CPU);
+  size_t before = record_count();
+  options.dtype = "f16";
+  options.repeats = 2;
+  run(&options, &reports);
+  assert_true(mlxcel_oracle_reports_pass(&reports));
+  assert_int_equal(record_count(), before);
+  assert_non_null(strstr(reports.record_note, "2 calls"));
+  mlxcel_oracle_reports_deinitialize(&reports);
+}
+
+static void an_evidence_folder_below_a_file_ends_the_run_before_it_compiles(void** state) {
+  (void)state;
+  char* path = NULL;
+  assert_true(iree_status_is_ok(mlxcel_path_join(work_folder, IREE_SV("file"), &path)));
+  assert_true(iree_status_is_ok(mlxcel_file_publish(path, "x", 1)));
+  mlxcel_oracle_reports_t reports;
+  mlxcel_oracle_options_t options = options_of(MLXCEL_PROFILE_MLX_CPU);
+  options.evidence_folder = path;
+  options.compiler = "/no/such/compiler";  // would fail every case, and isn't asked for
+  iree_status_t status = mlxcel_oracle_run(&options, &reports);
+  assert_false(iree_status_is_ok(status));
+  char text[1024];
+  mlxcel_status_text(status, text, sizeof(text));
+  assert_non_null(strstr(text, "--no-evidence"));
+  iree_status_free(status);
+  free(path);
+}
+
 static void an_explanation_ends_at_the_bits_of_both_sides(void** state) {
   (void)state;
   mlxcel_oracle_options_t options = options_of(MLXCEL_PROFILE_IREE_CANONICAL);
@@ -135,6 +182,9 @@ int main(void) {
       cmocka_unit_test(a_mutation_that_misses_is_an_error),
       cmocka_unit_test(a_single_case_records_nothing),
       cmocka_unit_test(what_equals_mlx_earns_production_and_is_recorded_for_each_device),
+      cmocka_unit_test(a_run_that_lacks_cases_of_a_clause_records_nothing_of_it),
+      cmocka_unit_test(too_few_calls_record_nothing),
+      cmocka_unit_test(an_evidence_folder_below_a_file_ends_the_run_before_it_compiles),
       cmocka_unit_test(an_explanation_ends_at_the_bits_of_both_sides),
   };
   return cmocka_run_group_tests_name("oracle run", tests, make_folders, remove_folders);

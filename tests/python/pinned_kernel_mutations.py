@@ -1,0 +1,308 @@
+"""Mutations of the kernels of profile pinned-f32 (src/kernels/cpu)."""
+
+from __future__ import annotations
+
+from kernel_mutations import PINNED, Mutation, wrapped
+
+# Put behind elementary.h's includes: what the edits below call.
+PRELUDE = """
+MLXCEL_INLINE float mutate_narrow1(float x) { return _cvtsh_ss((unsigned short)_cvtss_sh(x, 0)); }
+MLXCEL_INLINE v16 mutate_narrow(v16 a) {
+  float f[16];
+  v16_store(f, a);
+  for (int i = 0; i < 16; ++i) f[i] = mutate_narrow1(f[i]);
+  return v16_load(f);
+}
+MLXCEL_INLINE v16 mutate_unfused(v16 a, v16 b, v16 c) { return v16_add(v16_mul(a, b), c); }
+"""
+# Cases whose kernels take one row's path and the tiles' path, whole vectors and a rest.
+ONE_ROW = "x=[1,576]"
+ROWS = "x=[6,100]"
+CASES = {
+    "dense-matmul": ROWS,
+    "q4-qmv": ONE_ROW,
+    "q4-qmm": "x=[33,96]",
+    "rms-norm": "f32 x=[200,33]",
+    "activation-projection": ROWS,
+    "rope": "x=[16,576]",
+    "attention": "q=[16,576]",
+    "embedding": "codes",
+    "dequantize": "codes",
+    "residual-add": "",
+}
+
+
+def pinned(
+    helper: str,
+    fields: str,
+    name: str,
+    edit: tuple[str, str, str],
+    run: str,
+    case: str = "",
+    proof: str = "",
+) -> Mutation:
+    """`edit` is (file below cpu/, old, new)."""
+    file, old, new = edit
+    return Mutation(
+        PINNED, helper, tuple(fields.split()), name, f"cpu/{file}", old, new, run, "f32", case or CASES[run], proof
+    )
+
+
+TREE_END = (
+    "MLXCEL_INLINE v16 v16_tree_of_16(const v16* a) "
+    "{ return (v16){v8_tree_of_8(a), v8_tree_of_8(a + 8)}; }\n#endif"
+)
+
+
+def tree_of_16(total: str) -> tuple[str, str, str]:
+    """Sixteen sums by a loop instead of trees; `total` is the accumulator's type."""
+    loop = (
+        "MLXCEL_INLINE v16 v16_tree_of_16(const v16* a) {\n"
+        "  float lanes[16], sums[16];\n"
+        "  for (int i = 0; i < 16; ++i) {\n"
+        "    v16_store(lanes, a[i]);\n"
+        f"    {total} sum = 0;\n"
+        f"    for (int j = 0; j < 16; ++j) sum += ({total})lanes[j];\n"
+        "    sums[i] = (float)sum;\n"
+        "  }\n"
+        "  return v16_load(sums);\n"
+        "}\n#endif"
+    )
+    return "vec16.h", TREE_END, loop
+
+
+TREE = tree_of_16("float")
+TREE_IN_F64 = tree_of_16("double")
+LAST_STEPS = (
+    "  __m128 l2 = _mm_add_ps(l4, _mm_movehl_ps(l4, l4));\n"
+    "  return _mm_cvtss_f32(_mm_add_ss(l2, _mm_shuffle_ps(l2, l2, 1)));\n}\n\n"
+    "MLXCEL_INLINE __m256 v8_add_halves"
+)
+TREE_OF_ONE = (
+    "vec16.h", LAST_STEPS,
+    "  float l[4];\n  _mm_storeu_ps(l, l4);\n  return ((l[0] + l[1]) + l[2]) + l[3];\n}\n\n"
+    "MLXCEL_INLINE __m256 v8_add_halves",
+)
+TREE_OF_ONE_IN_F64 = (
+    "vec16.h", LAST_STEPS,
+    "  float l[4];\n  _mm_storeu_ps(l, l4);\n  return (float)(((double)l[0] + l[2]) + ((double)l[1] + l[3]));\n}\n\n"
+    "MLXCEL_INLINE __m256 v8_add_halves",
+)
+FLUSH = ("elementary.h", "#define MLXCEL_MXCSR_FLUSH_BITS 0x8040u", "#define MLXCEL_MXCSR_FLUSH_BITS 0u")
+OTHER_EXP = ("elementary.h", "  r = v16_fma(n, v16_set1(-MLXCEL_EXP_LN2_LO), r);\n", "")
+ROW_FMA = "sum[o] = v16_fma(xv, load_typed16(w[o] + k * type_bytes(type), type), sum[o]);"
+TILE_FMA = "for (int o = 0; o < DOT_OUTPUTS; ++o) sum[r][o] = v16_fma(xv, wv[o], sum[r][o]);"
+AFFINE_FMA = "sum[o] = v16_fma(xv, affine_weights16_in_code_lanes(codes[o], bits, &unpack, &a[o]), sum[o]);"
+AFFINE_WEIGHT = "v16_fma(v16_from_int(v16_unpack_codes(unpack, load_codes(codes, bits))), a->scale, a->bias)"
+AFFINE_STORE = "v16_store(out, affine_weights16(codes, bits, &unpack, &a));"
+BIAS = "y[(size_t)r * y_stride + n - n_begin] += load_typed(m->v + n * (size_t)type_bytes(type), type);"
+NARROW_BIAS = BIAS.replace("+= ", "+= mutate_narrow1(").replace("type);", "type));")
+STORE_ROW = "      v16_store(y + (n0 - n_begin), sums);"
+SQUARES = "    acc = v16_fma(xv, xv, acc);\n  }"
+MEAN = "sum_of_squares(x, width) / (float)width"
+ROOT = "_mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(mean + eps)))"
+NORM_WEIGHT = "load_typed16(weight + k * type_bytes(type), type)"
+NORM = f"v16_mul(v16_mul(v16_load(x + k), v16_set1(r)), {NORM_WEIGHT})"
+ROTATE_FIRST = "    v16_store(y + i, v16_fma(a, c, v16_neg(v16_mul(b, s))));"
+ROTATE_SECOND = "    v16_store(y + half + i, v16_fma(b, c, v16_mul(a, s)));"
+ROPE_LOADS = "v16 a = v16_load(y + i), b = v16_load(y + half + i), c = v16_load(cos + i), s = v16_load(sin + i);"
+ROTATION_CALL = "if (kind != 2) rope_head("
+STORE = "      copy_floats(row, to, head_dim);\n"  # of q into the result, of k and v into the caches
+V_CELL = "MLXCEL_AT(v_cache) + cell;"
+SILU = "v16_div(gv, v16_add(v16_set1(1.0f), v16_exp(v16_neg(gv))))"
+SCORE = "part[i] = v16_fma(qv, v16_load(key[i] + d), part[i]);"
+SCALE = "return v16_mul(v16_tree_of_16(acc), v16_set1(scale));"
+PROBABILITY = "v16 e = v16_exp(v16_sub(v16_load(p + j), v16_set1(m)));"
+VALUE = "acc[i] = v16_fma(pv, v16_load(row + 16 * i), acc[i]);"
+VALUE_LOOP = "  for (int j = 0; j < count; ++j) {\n    v16 pv = v16_set1(p[j]);"
+COMBINE = "v16_fma(v16_load(o + d), av, v16_mul(v16_load(ob + d), cv))"
+QUOTIENT = "v16_div(v16_load(o + d), v16_set1(l))"
+BLOCK_LOOP = (
+    "  for (int j = 0; j < length; j += MLXCEL_ATTENTION_BLOCK) {\n"
+    "    int count = length - j < MLXCEL_ATTENTION_BLOCK ? length - j : MLXCEL_ATTENTION_BLOCK;\n"
+    "    const float *k = keys + (size_t)j * (size_t)head_dim, *v = values + (size_t)j * (size_t)head_dim;\n"
+    "    if (j == 0) {"
+)
+REVERSED_BLOCKS = BLOCK_LOOP.replace(
+    "  for (int j = 0; j < length; j += MLXCEL_ATTENTION_BLOCK) {",
+    "  int last = (length - 1) / MLXCEL_ATTENTION_BLOCK * MLXCEL_ATTENTION_BLOCK;\n"
+    "  for (int j = last; j >= 0; j -= MLXCEL_ATTENTION_BLOCK) {",
+).replace("if (j == 0)", "if (j == last)")
+COPY_FUNCTION = """  int i = 0;
+  for (; i + 16 <= count; i += 16) v16_store(to + i, v16_load(from + i));
+  for (; i < count; ++i) to[i] = from[i];
+"""
+FLUSHED_COPY = (
+    "  unsigned before = _mm_getcsr();\n  _mm_setcsr(before | MLXCEL_MXCSR_FLUSH_BITS);\n"
+    f"{COPY_FUNCTION}  _mm_setcsr(before);\n"
+)
+RESIDUAL = "y[(size_t)r * n + i] = add[(size_t)r * n + i] + y[(size_t)r * n + i];"
+
+MATMULS = (
+    pinned("dense-matmul", "operand_dtype", "narrow-operand",
+           ("dot.h", ROW_FMA, wrapped(ROW_FMA, "xv")), "dense-matmul", ONE_ROW),
+    pinned("dense-matmul", "accumulator", "narrow-accumulator",
+           ("dot.h", ROW_FMA, f"{ROW_FMA} sum[o] = mutate_narrow(sum[o]);"), "dense-matmul", ONE_ROW),
+    pinned("dense-matmul", "rounding:product-sum", "unfuse-product-and-sum",
+           ("dot.h", ROW_FMA, ROW_FMA.replace("v16_fma", "mutate_unfused")), "dense-matmul", ONE_ROW),
+    pinned("dense-matmul", "rounding:product-sum", "unfuse-in-tiles-only",
+           ("dot.h", TILE_FMA, TILE_FMA.replace("v16_fma", "mutate_unfused")), "dense-matmul"),
+    pinned("dense-matmul", "rounding:tree", "tree-in-f64", TREE_IN_F64, "dense-matmul"),
+    pinned("dense-matmul", "rounding:bias", "narrow-bias", ("dot.h", BIAS, NARROW_BIAS), "dense-matmul", " bias="),
+    pinned("dense-matmul", "result_dtype", "narrow-result",
+           ("dot.h", STORE_ROW, wrapped(STORE_ROW, "sums")), "dense-matmul", ONE_ROW),
+    pinned("dense-matmul", "association", "tree-to-sequence", TREE, "dense-matmul"),
+    pinned("dense-matmul", "association", "lanes-restart-at-a-block",
+           ("dot.h", "#define DOT_BLOCK 1024", "#define DOT_BLOCK 1000"), "dense-matmul", "x=[17,2048]"),
+    pinned("dense-matmul", "dequantization", "bf16-widened-by-one-bit-less",
+           ("vec16.h", "_mm256_slli_epi32(_mm256_cvtepu16_epi32(a), 16)",
+            "_mm256_and_si256(_mm256_slli_epi32(_mm256_cvtepu16_epi32(a), 16), _mm256_set1_epi32((int)0xFFFE0000u))"),
+           "dense-matmul", "bf16"),
+    pinned("dense-matmul", "denormals", "flush-subnormals", FLUSH, "dense-matmul", "x=[33,130]"),
+    pinned("quantized-matmul", "operand_dtype", "narrow-operand",
+           ("dot.h", AFFINE_FMA, wrapped(AFFINE_FMA, "xv")), "q4-qmv"),
+    pinned("quantized-matmul", "accumulator", "narrow-accumulator",
+           ("dot.h", AFFINE_FMA, f"{AFFINE_FMA} sum[o] = mutate_narrow(sum[o]);"), "q4-qmv"),
+    pinned("quantized-matmul", "rounding:product-sum", "unfuse-product-and-sum",
+           ("dot.h", AFFINE_FMA, AFFINE_FMA.replace("v16_fma", "mutate_unfused")), "q4-qmv"),
+    pinned("quantized-matmul", "rounding:product-sum", "unfuse-in-tiles-only",
+           ("dot.h", TILE_FMA, TILE_FMA.replace("v16_fma", "mutate_unfused")), "q4-qmm"),
+    pinned("quantized-matmul", "rounding:weight dequantization", "two-round-weights",
+           ("weights.h", AFFINE_WEIGHT, AFFINE_WEIGHT.replace("v16_fma", "mutate_unfused")), "q4-qmm"),
+    pinned("quantized-matmul", "dequantization", "weights-rounded-to-16-bits",
+           ("weights.h", AFFINE_WEIGHT, wrapped(AFFINE_WEIGHT)), "q4-qmm"),
+    pinned("quantized-matmul", "rounding:tree", "tree-in-f64", TREE_IN_F64, "q4-qmm"),
+    pinned("quantized-matmul", "rounding:bias", "narrow-bias", ("dot.h", BIAS, NARROW_BIAS), "q4-qmm", " bias="),
+    pinned("quantized-matmul", "result_dtype", "narrow-result",
+           ("dot.h", STORE_ROW, wrapped(STORE_ROW, "sums")), "q4-qmv"),
+    pinned("quantized-matmul", "association", "tree-to-sequence", TREE, "q4-qmm"),
+    pinned("quantized-matmul", "denormals", "flush-subnormals", FLUSH, "q4-qmm"),
+    pinned("embedding", "operand_dtype dequantization rounding", "two-round-weights",
+           ("weights.h", AFFINE_WEIGHT, AFFINE_WEIGHT.replace("v16_fma", "mutate_unfused")), "embedding"),
+    pinned("embedding", "result_dtype", "narrow-result",
+           ("weights.h", AFFINE_STORE, wrapped(AFFINE_STORE, "affine_weights16(codes, bits, &unpack, &a)")), "embedding"),
+    pinned("embedding", "denormals", "flush-subnormals", FLUSH, "embedding"),
+    pinned("dequantize", "operand_dtype dequantization rounding", "two-round-weights",
+           ("weights.h", AFFINE_WEIGHT, AFFINE_WEIGHT.replace("v16_fma", "mutate_unfused")), "dequantize"),
+    pinned("dequantize", "result_dtype", "narrow-result",
+           ("weights.h", AFFINE_STORE, wrapped(AFFINE_STORE, "affine_weights16(codes, bits, &unpack, &a)")), "dequantize"),
+    pinned("dequantize", "denormals", "flush-subnormals", FLUSH, "dequantize"),
+    # No operation by itself: the matmul's kernel adds the residual (test_kernel_mutations.py calls it).
+    pinned("residual-add", "operand_dtype", "narrow-operand",
+           ("pinned_f32.c", RESIDUAL, wrapped(RESIDUAL, "add[(size_t)r * n + i]", "mutate_narrow1")), "residual-add"),
+    pinned("residual-add", "rounding result_dtype", "narrow-sum",
+           ("pinned_f32.c", RESIDUAL,
+            wrapped(RESIDUAL, "add[(size_t)r * n + i] + y[(size_t)r * n + i]", "mutate_narrow1")), "residual-add"),
+    pinned("residual-add", "denormals", "flush-subnormals", FLUSH, "residual-add"),
+)
+
+ROW_OPERATIONS = (
+    pinned("rms-norm", "operand_dtype", "narrow-operand",
+           ("pinned_f32.c", SQUARES, SQUARES.replace("(xv, ", "(mutate_narrow(xv), ")), "rms-norm"),
+    pinned("rms-norm", "accumulator", "narrow-accumulator",
+           ("pinned_f32.c", SQUARES, wrapped(SQUARES, "v16_fma(xv, xv, acc)")), "rms-norm"),
+    pinned("rms-norm", "rounding:square-sum", "unfuse-squares",
+           ("pinned_f32.c", SQUARES, SQUARES.replace("v16_fma", "mutate_unfused")), "rms-norm"),
+    pinned("rms-norm", "rounding:tree", "tree-in-f64", TREE_OF_ONE_IN_F64, "rms-norm"),
+    pinned("rms-norm", "rounding:mean functions:ieee-div", "multiply-by-the-reciprocal-width",
+           ("pinned_f32.c", MEAN, "sum_of_squares(x, width) * (1.0f / (float)width)"), "rms-norm"),
+    pinned("rms-norm", "rounding:epsilon", "epsilon-added-in-f64",
+           ("pinned_f32.c", ROOT,
+            "(float)_mm_cvtsd_f64(_mm_sqrt_sd(_mm_setzero_pd(), _mm_set_sd((double)mean + (double)eps)))"), "rms-norm"),
+    pinned("rms-norm", "rounding:root", "narrow-root", ("pinned_f32.c", ROOT, wrapped(ROOT, "", "mutate_narrow1")), "rms-norm"),
+    pinned("rms-norm", "rounding:reciprocal", "divide-by-the-root",
+           ("pinned_f32.c", NORM, NORM.replace("v16_mul(v16_load(x + k), v16_set1(r))",
+                                               f"v16_div(v16_load(x + k), v16_set1({ROOT.replace('mean + eps', f'{MEAN} + eps')}))")),
+           "rms-norm"),
+    pinned("rms-norm", "rounding:scale rounding:weight", "weight-before-scale",
+           ("pinned_f32.c", NORM, f"v16_mul(v16_mul(v16_load(x + k), {NORM_WEIGHT}), v16_set1(r))"), "rms-norm"),
+    pinned("rms-norm", "functions:ieee-sqrt", "approximate-reciprocal-root",
+           ("pinned_f32.c", f"1.0f / {ROOT}", "_mm_cvtss_f32(_mm_rsqrt_ss(_mm_set_ss(mean + eps)))"), "rms-norm"),
+    pinned("rms-norm", "constants", "epsilon-in-16-bits",
+           ("pinned_f32.c", "mean + eps", "mean + mutate_narrow1(eps)"), "rms-norm"),
+    pinned("rms-norm", "association", "tree-to-sequence", TREE_OF_ONE, "rms-norm"),
+    pinned("rms-norm", "dequantization", "weights-rounded-to-16-bits",
+           ("pinned_f32.c", NORM, wrapped(NORM, NORM_WEIGHT)), "rms-norm"),
+    pinned("rms-norm", "result_dtype", "narrow-result", ("pinned_f32.c", NORM, wrapped(NORM)), "rms-norm"),
+    pinned("rms-norm", "denormals", "flush-subnormals", FLUSH, "rms-norm"),
+    pinned("silu-gate", "rounding:quotient rounding:product", "multiply-before-dividing",
+           ("pinned_f32.c", f"v16_mul({SILU}, uv)", SILU.replace("v16_div(gv,", "v16_div(v16_mul(gv, uv),")),
+           "activation-projection"),
+    pinned("silu-gate", "rounding:one-plus", "narrow-denominator",
+           ("pinned_f32.c", SILU, wrapped(SILU, "v16_add(v16_set1(1.0f), v16_exp(v16_neg(gv)))")), "activation-projection"),
+    pinned("silu-gate", "rounding:exp", "narrow-exponential",
+           ("pinned_f32.c", SILU, wrapped(SILU, "v16_exp(v16_neg(gv))")), "activation-projection"),
+    pinned("silu-gate", "operand_dtype", "narrow-operand",
+           ("pinned_f32.c", "v16 gv = v16_load(g + r * GATE_TILE),", "v16 gv = mutate_narrow(v16_load(g + r * GATE_TILE)),"),
+           "activation-projection"),
+    pinned("silu-gate", "result_dtype", "narrow-result",
+           ("pinned_f32.c", "          v16_store(to, y);", "          v16_store(to, mutate_narrow(y));"),
+           "activation-projection"),
+    pinned("silu-gate", "functions:ieee-div", "reciprocal-instead-of-division",
+           ("pinned_f32.c", SILU, f"v16_mul(gv, {SILU.replace('v16_div(gv,', 'v16_div(v16_set1(1.0f),')})"),
+           "activation-projection"),
+    pinned("silu-gate", "functions:mlxcel-exp-1", "another-exp", OTHER_EXP, "activation-projection"),
+    pinned("silu-gate", "constants", "coefficient-in-16-bits",
+           ("elementary.h", "v16_set1(MLXCEL_EXP_C1)", "v16_set1(mutate_narrow1(MLXCEL_EXP_C1))"), "activation-projection"),
+    pinned("silu-gate", "denormals", "flush-subnormals", FLUSH, "activation-projection"),
+    pinned("rope", "rounding:fma-f32", "unfuse-rotation",
+           ("pinned_f32.c", ROTATE_FIRST, "    v16_store(y + i, v16_sub(v16_mul(a, c), v16_mul(b, s)));"), "rope"),
+    pinned("rope", "rounding:product", "fuse-the-other-product",
+           ("pinned_f32.c", ROTATE_SECOND, "    v16_store(y + half + i, v16_fma(a, s, v16_mul(b, c)));"), "rope"),
+    pinned("rope", "constants functions", "tables-in-16-bits",
+           ("pinned_f32.c", ROPE_LOADS, wrapped(wrapped(ROPE_LOADS, "v16_load(cos + i)"), "v16_load(sin + i)")), "rope"),
+    pinned("rope", "operand_dtype", "narrow-operand",
+           ("pinned_f32.c", ROPE_LOADS, wrapped(ROPE_LOADS, "v16_load(y + i)")), "rope"),
+    pinned("rope", "result_dtype", "narrow-result",
+           ("pinned_f32.c", ROTATE_FIRST, wrapped(ROTATE_FIRST, "v16_fma(a, c, v16_neg(v16_mul(b, s)))")), "rope"),
+    pinned("rope", "denormals", "flush-subnormals", FLUSH, "rope"),
+    pinned("rope", "algorithm", "keys-not-rotated", ("pinned_f32.c", ROTATION_CALL, "if (kind == 0) rope_head("), "rope"),
+    # The composition's result is q and both caches; these edits leave q as it is.
+    pinned("kv-store", "operand_dtype result_dtype", "narrow-copy",
+           ("pinned_f32.c", STORE,
+            "      for (int i = 0; i < head_dim; ++i) to[i] = kind == 0 ? row[i] : mutate_narrow1(row[i]);\n"), "rope"),
+    pinned("kv-store", "algorithm", "values-not-stored", ("pinned_f32.c", STORE, f"      if (kind == 2) continue;\n{STORE}"), "rope"),
+    pinned("kv-store", "algorithm", "values-over-keys", ("pinned_f32.c", V_CELL, "MLXCEL_AT(k_cache) + cell;"), "rope"),
+    pinned("kv-store", "algorithm", "stored-one-position-later",
+           ("pinned_f32.c", "(size_t)context + (size_t)p) *", "(size_t)context + (size_t)((p + 1) % context)) *"), "rope"),
+    pinned("kv-store", "denormals", "flush-subnormals", ("pinned_f32.c", COPY_FUNCTION, FLUSHED_COPY), "rope",
+           proof="loads and stores move bits: no operation reads or writes them that MXCSR's flush bits act on"),
+)
+
+ATTENTION = tuple(
+    pinned("attention", fields, name, edit, "attention", case)
+    for fields, name, edit, case in (
+        ("rounding:score", "unfuse-scores", ("pinned_f32.c", SCORE, SCORE.replace("v16_fma", "mutate_unfused")), ""),
+        ("rounding:scale-after-dot", "scale-before-dot",
+         ("pinned_f32.c", SCORE, SCORE.replace("(qv,", "(v16_mul(qv, v16_set1(scale)),")), ""),
+        ("rounding:tree", "score-tree-in-f64", TREE_IN_F64, ""),
+        ("rounding:tree", "sum-tree-in-f64", TREE_OF_ONE_IN_F64, ""),
+        ("rounding:exp", "narrow-exponential",
+         ("pinned_f32.c", PROBABILITY, wrapped(PROBABILITY, "v16_exp(v16_sub(v16_load(p + j), v16_set1(m)))")), ""),
+        ("rounding:sum", "narrow-sum", ("pinned_f32.c", "v16 added = v16_add(sum, e);", "v16 added = mutate_narrow(v16_add(sum, e));"),
+         ""),
+        ("rounding:value", "unfuse-values", ("pinned_f32.c", VALUE, VALUE.replace("v16_fma", "mutate_unfused")), ""),
+        ("rounding:combine", "fuse-the-other-product",
+         ("pinned_f32.c", COMBINE, "v16_fma(v16_load(ob + d), cv, v16_mul(v16_load(o + d), av))"), ""),
+        ("rounding:combine", "unfuse-the-sums",
+         ("pinned_f32.c", "_mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(*l), _mm_set_ss(a), _mm_set_ss(lb * c)))", "*l * a + lb * c"), ""),
+        ("rounding:quotient functions:ieee-div", "reciprocal-instead-of-division",
+         ("pinned_f32.c", QUOTIENT, "v16_mul(v16_load(o + d), v16_set1(1.0f / l))"), ""),
+        ("functions:mlxcel-exp-1", "another-exp", OTHER_EXP, ""),
+        ("constants", "scale-in-16-bits", ("pinned_f32.c", SCALE, wrapped(SCALE, "scale", "mutate_narrow1")), "q=[3,80]"),
+        ("accumulator", "narrow-scores", ("pinned_f32.c", SCORE, wrapped(SCORE, "v16_fma(qv, v16_load(key[i] + d), part[i])")), ""),
+        ("association:scores", "score-tree-to-sequence", TREE, ""),
+        ("association:blocks", "sum-tree-to-sequence", TREE_OF_ONE, ""),
+        ("association:blocks", "shorter-blocks", ("pinned_f32.c", "j += MLXCEL_ATTENTION_BLOCK) {", "j += 48) {"), ""),
+        ("association:values", "values-in-reverse",
+         ("pinned_f32.c", VALUE_LOOP, VALUE_LOOP.replace("int j = 0; j < count; ++j", "int j = count - 1; j >= 0; --j")), ""),
+        ("association:combine", "blocks-in-reverse",
+         ("pinned_f32.c", BLOCK_LOOP, REVERSED_BLOCKS), ""),
+        ("operand_dtype", "narrow-operand",
+         ("pinned_f32.c", "      v16 qv = v16_load(q + d);", "      v16 qv = mutate_narrow(v16_load(q + d));"), ""),
+        ("result_dtype", "narrow-result", ("pinned_f32.c", QUOTIENT, wrapped(QUOTIENT)), ""),
+        ("denormals", "flush-subnormals", FLUSH, ""),
+    )
+)
+
+PINNED_MUTATIONS = MATMULS + ROW_OPERATIONS + ATTENTION
