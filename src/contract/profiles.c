@@ -13,8 +13,8 @@ typedef struct profile_entry_t {
 } profile_entry_t;
 
 static const profile_entry_t entries[] = {
-    {{.name = MLXCEL_PROFILE_PINNED_F32, .rope_tables = true}, {&mlxcel_rows_pinned}},
-    {{.name = MLXCEL_PROFILE_MLX_CPU, .reference = "mlx-cpu-0.32.4"}, {&mlxcel_rows_mlx_cpu}},
+    {{.name = MLXCEL_PROFILE_PINNED_F32, .rope_tables = true, .runs_models = true, .precision = "f32"}, {&mlxcel_rows_pinned}},
+    {{.name = MLXCEL_PROFILE_MLX_CPU, .reference = "mlx-cpu-0.32.4", .runs_models = true, .precision = "checkpoint"}, {&mlxcel_rows_mlx_cpu}},
     {{.name = MLXCEL_PROFILE_IREE_CANONICAL, .rope_tables = true}, {&mlxcel_rows_canonical}},
     {{.name = MLXCEL_PROFILE_MLX_CUDA_SM80, .reference = "mlx-cuda-0.32.4-sm80", .is_declared_only = true},
      {&mlxcel_rows_mlx_cuda, &mlxcel_rows_mlx_cuda_sm80}},
@@ -29,6 +29,16 @@ const mlxcel_profile_t* mlxcel_profile_find(iree_string_view_t name) {
     if (iree_string_view_equal(name, iree_make_cstring_view(entries[i].profile.name))) return &entries[i].profile;
   }
   return NULL;
+}
+
+void mlxcel_profile_names(bool only_models, char buffer[MLXCEL_PROFILE_NAMES_BYTES_MAX]) {
+  size_t used = 0;
+  buffer[0] = 0;
+  for (size_t i = 0; i < IREE_ARRAYSIZE(entries) && used < MLXCEL_PROFILE_NAMES_BYTES_MAX; ++i) {
+    const mlxcel_profile_t* profile = &entries[i].profile;
+    if (only_models && !profile->runs_models) continue;
+    used += (size_t)snprintf(buffer + used, MLXCEL_PROFILE_NAMES_BYTES_MAX - used, "%s%s", used ? ", " : "", profile->name);
+  }
 }
 
 // Profiles come from entries only.

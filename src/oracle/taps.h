@@ -1,5 +1,6 @@
 // taps.h: a model's intermediate values: what every operation of every layer gives for a prompt, written as a safetensors file in the values' own dtypes. The
-// module is a variant of prefill that returns them all; `mlxcel taps` compares models with it.
+// module is a variant of prefill that returns them all; `mlxcel taps` compares models with it. A developer's measuring tool outside of the capability gate: it
+// runs under any profile that runs models, with or without evidence.
 #ifndef MLXCEL_ORACLE_TAPS_H_
 #define MLXCEL_ORACLE_TAPS_H_
 
