@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "contract/operation.h"
 
 //===- What a class needs -----------------------------------------------------------------------------------------------------------------------------===//
@@ -118,6 +119,9 @@ static iree_status_t check_heads(const mlxcel_operation_t* operation) {
   uint32_t sizes = class_table[operation->op].sizes;
   if ((sizes & kHeads) && (sizes & kKvHeads) && operation->heads % operation->kv_heads != 0) {
     return unfit(operation, "heads is %" PRId64 "; it must be a multiple of kv_heads %" PRId64, operation->heads, operation->kv_heads);
+  }
+  if (operation->head_dim > MLXCEL_HEAD_DIM_MAX) {
+    return unfit(operation, "head_dim is %" PRId64 "; kernels hold a head of up to %" PRId64, operation->head_dim, (int64_t)MLXCEL_HEAD_DIM_MAX);
   }
   if ((sizes & kRopeDims) && (operation->rope_dims % 2 != 0 || operation->rope_dims > operation->head_dim)) {
     return unfit(operation, "rope_dims is %" PRId64 "; it must be even and at most head_dim %" PRId64, operation->rope_dims, operation->head_dim);

@@ -177,7 +177,9 @@ static void add_activation_projection(case_builder_t* builder) {
   static const matrix_shape_t promoted[] = {{5, 64, 40, 4, 32, false}, {5, 50, 20, 0, 0, false}};
   for (size_t i = 0; i < SAME_COUNT; ++i) {
     for (size_t k = 0; k < COUNT_OF(shapes); ++k) add_matmul(builder, MLXCEL_OP_ACTIVATION_PROJECTION, MLXCEL_VARIANT_SILU, same_pairs[i], &shapes[k]);
+    add_matmul(builder, MLXCEL_OP_ACTIVATION_PROJECTION, MLXCEL_VARIANT_GELU_ERF, same_pairs[i], &shapes[2]);
     add_matmul(builder, MLXCEL_OP_ACTIVATION_PROJECTION, MLXCEL_VARIANT_GELU_TANH, same_pairs[i], &shapes[2]);
+    add_matmul(builder, MLXCEL_OP_ACTIVATION_PROJECTION, MLXCEL_VARIANT_GELU_SIGMOID, same_pairs[i], &shapes[3]);
   }
   for (size_t i = 0; i < MIXED_COUNT; ++i) {
     for (size_t k = 0; k < COUNT_OF(promoted); ++k) add_matmul(builder, MLXCEL_OP_ACTIVATION_PROJECTION, MLXCEL_VARIANT_SILU, mixed_pairs[i], &promoted[k]);
