@@ -119,6 +119,7 @@ static iree_status_t parse_and_compare(iree_string_view_t left, const char* left
   comparison->left = &parsed_left;
   comparison->right = &parsed_right;
   if (iree_status_is_ok(status)) status = compare(comparison);
+  comparison->left = comparison->right = NULL;  // they go with this call
   mlxcel_parsed_contract_deinitialize(&parsed_left);
   mlxcel_parsed_contract_deinitialize(&parsed_right);
   return status;

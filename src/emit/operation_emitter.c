@@ -45,7 +45,7 @@ mlxcel_value_t mlxcel_emit_operation(mlxcel_module_builder_t* builder, const mlx
 static iree_status_t emit_function(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, mlxcel_emitted_operation_t* out_emitted) {
   IREE_RETURN_IF_ERROR(mlxcel_operation_operands(operation, builder->profile->rope_tables, out_emitted->operands, &out_emitted->operand_count));
   IREE_RETURN_IF_ERROR(mlxcel_operation_result(operation, &out_emitted->result));
-  mlxcel_value_t values[MLXCEL_OPERANDS_MAX];
+  mlxcel_value_t values[MLXCEL_OPERANDS_MAX] = {{0}};
   mlxcel_function_begin(builder);
   for (size_t i = 0; i < out_emitted->operand_count; ++i) {
     const mlxcel_operand_t* operand = &out_emitted->operands[i];

@@ -144,8 +144,8 @@ static json_t* taps_entry(const mlxcel_host_tensor_t* tensor, uint64_t begin) {
   static const char* const names[MLXCEL_DTYPE_COUNT] = {"F32", "F16", "BF16", "I32", "U8"};
   json_t* shape = json_array();
   for (uint32_t i = 0; shape && i < tensor->type.rank; ++i) json_array_append_new(shape, json_integer(tensor->type.dims[i]));
-  return json_pack("{s:s, s:o, s:[I, I]}", "dtype", names[tensor->type.dtype], "shape", shape, "data_offsets", (json_int_t)begin,
-                   (json_int_t)(begin + tensor->size));
+  uint64_t end = begin + tensor->size;
+  return json_pack("{s:s, s:o, s:[I, I]}", "dtype", names[tensor->type.dtype], "shape", shape, "data_offsets", (json_int_t)begin, (json_int_t)end);
 }
 
 // The header's text, padded so that the data is aligned; NULL if memory ran out.

@@ -105,16 +105,19 @@ static size_t find_label(const mlxcel_trace_t* trace, size_t from, const char* l
   return from;
 }
 
+// Whether the next line is the right side's alone: the left one has ended, or its step comes later on the right.
+static bool right_comes_first(const mlxcel_trace_t* left, size_t l, const mlxcel_trace_t* right, size_t r) {
+  if (r == right->count) return false;
+  return l == left->count || find_label(right, r, left->steps[l].label) < right->count;
+}
+
 static size_t merge(const mlxcel_trace_t* left, const mlxcel_trace_t* right, trace_line_t* lines) {
   size_t count = 0, l = 0, r = 0;
   while (l < left->count || r < right->count) {
-    if (l == left->count) {
-      lines[count++] = (trace_line_t){.right = &right->steps[r++]};
-    } else if (r == right->count) {
-      lines[count++] = (trace_line_t){.left = &left->steps[l++]};
-    } else if (strcmp(left->steps[l].label, right->steps[r].label) == 0) {
+    bool both = l < left->count && r < right->count && strcmp(left->steps[l].label, right->steps[r].label) == 0;
+    if (both) {
       lines[count++] = (trace_line_t){&left->steps[l++], &right->steps[r++]};
-    } else if (find_label(right, r, left->steps[l].label) < right->count) {
+    } else if (right_comes_first(left, l, right, r)) {
       lines[count++] = (trace_line_t){.right = &right->steps[r++]};
     } else {
       lines[count++] = (trace_line_t){.left = &left->steps[l++]};

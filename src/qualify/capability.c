@@ -218,22 +218,25 @@ typedef struct list_sources_t {
   char failure[160];  // of the self-check
 } list_sources_t;
 
+static iree_status_t list_profile(const list_sources_t* sources, const mlxcel_profile_t* profile, capability_list_t* list) {
+  bool pinned = profile_is_pinned(profile);
+  list->profile = profile;
+  list->evidence = pinned ? &sources->built_in : &sources->store;
+  list->failure = pinned ? sources->failure : NULL;
+  mlxcel_contract_initialize(profile->name, &list->contract);
+  iree_status_t status = mlxcel_profile_visit(profile, visit_clause, list);
+  mlxcel_contract_deinitialize(&list->contract);
+  return status;
+}
+
 static iree_status_t list_profiles_on(const list_sources_t* sources, const char* device, capability_list_t* list) {
   mlxcel_identity_t identity;
   IREE_RETURN_IF_ERROR(mlxcel_identity_query(device, sources->cpu_level, sources->compiler_digest, &identity));
   list->identity = &identity;
-  const mlxcel_profile_t* profile = NULL;
-  for (size_t i = 0; (profile = mlxcel_profile_at(i)) != NULL; ++i) {
-    bool pinned = profile_is_pinned(profile);
-    list->profile = profile;
-    list->evidence = pinned ? &sources->built_in : &sources->store;
-    list->failure = pinned ? sources->failure : NULL;
-    mlxcel_contract_initialize(profile->name, &list->contract);
-    iree_status_t status = mlxcel_profile_visit(profile, visit_clause, list);
-    mlxcel_contract_deinitialize(&list->contract);
-    IREE_RETURN_IF_ERROR(status);
-  }
-  return iree_ok_status();
+  iree_status_t status = iree_ok_status();
+  for (size_t i = 0; mlxcel_profile_at(i) && iree_status_is_ok(status); ++i) status = list_profile(sources, mlxcel_profile_at(i), list);
+  list->identity = NULL;  // it goes with this call
+  return status;
 }
 
 static iree_status_t list_fill(const list_sources_t* sources, capability_list_t* list) {

@@ -216,7 +216,8 @@ mlxcel_value_t mlxcel_mlx_rope(mlxcel_module_builder_t* builder, const mlxcel_ml
   ADD_BUFFERS(&dispatch, x, positions, rope->frequencies ? *rope->frequencies : positions);
   ADD_NUMBERS(builder, &dispatch, rope->rows, rope->heads, rope->head_dim, rope->rope_dims, rope->interleaved ? 1 : 0, rope->frequencies ? 1 : 0, x.element);
   // Logarithm and quotient each rounded to f32, as MLX has it.
-  float log_base = rope->frequencies ? 0 : logf(rope->base) / (float)(rope->rope_dims / 2);
+  int64_t half = rope->rope_dims / 2;
+  float log_base = rope->frequencies ? 0 : logf(rope->base) / (float)half;
   mlxcel_dispatch_add(&dispatch, mlxcel_constant_f32(builder, log_base));
   mlxcel_dispatch_add(&dispatch, mlxcel_constant_f32(builder, rope->scale));
   dispatch.result = like(&x, x.element);
