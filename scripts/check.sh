@@ -2,7 +2,7 @@
 # Checks that need no model: format, include directions, banned calls, file and function lengths, shell scripts, clang-tidy. --fix formats in place.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-mapfile -t sources < <(git ls-files --cached --others --exclude-standard 'src/*.c' 'src/*.h' 'include/*.h' 'shim/*.h' 'tests/*.c' 'tests/*.h' 'bench/*.c')
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard 'src/*.c' 'src/*.h' 'src/*.cpp' 'src/*.hpp' 'include/*.h' 'shim/*.h' 'tests/*.c' 'tests/*.h' 'bench/*.c')
 if [ "${1:-}" = --fix ]; then
   clang-format -i "${sources[@]}"
   exit 0
@@ -14,5 +14,5 @@ echo "check: structure"
 echo "check: shell scripts"
 shellcheck -x scripts/*.sh bench/*.sh .ci/run
 echo "check: clang-tidy (needs build/release)"
-git ls-files 'src/*.c' | grep -Ev '_test\.c$|_fuzz\.c$|_test_|^src/kernels/cpu/' | xargs -P "$(nproc)" -n 4 clang-tidy -p build/release --quiet 2>/dev/null
+git ls-files 'src/*.c' | grep -Ev '_test\.c$|_fuzz\.c$|_test_|^src/kernels/(cpu|mlx)/' | xargs -P "$(nproc)" -n 4 clang-tidy -p build/release --quiet 2>/dev/null
 echo "check: passed"

@@ -29,8 +29,8 @@ typedef enum mlxcel_error_code_e {
 
 typedef struct mlxcel_error_t mlxcel_error_t;
 mlxcel_error_code_t mlxcel_error_code(const mlxcel_error_t* error);
-// "options", "checkpoint", "tokenizer", "emit", "compile", "capability", "device", "load", "session", "request", "prefill", "decode", "sample", "text", "chat template",
-// "import".
+// "options", "checkpoint", "tokenizer", "emit", "compile", "capability", "device", "load", "session", "request", "prefill", "decode", "sample", "text", "chat
+// template", "import".
 const char* mlxcel_error_stage(const mlxcel_error_t* error);
 const char* mlxcel_error_message(const mlxcel_error_t* error);  // cause; then "; " and the remedy
 void mlxcel_error_free(mlxcel_error_t* error);

@@ -2,40 +2,30 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "artifact/compiler_identity.h"
 #include "build_identity.h"
 #include "contract/profiles.h"
 #include "kernels/kernel_selection.h"
 
-// Profiles that run models, and the precision that each defines.
-typedef struct api_profile_t {
-  const char* name;
-  const char* precision;
-} api_profile_t;
-static const api_profile_t api_profiles[] = {
-    {.name = MLXCEL_PROFILE_PINNED_F32, .precision = "f32"}, {.name = MLXCEL_PROFILE_MLX_CPU, .precision = "checkpoint"},  // the checkpoint's own dtypes
-};
-#define API_PROFILE_COUNT (sizeof(api_profiles) / sizeof(api_profiles[0]))
-#define API_PROFILE_NAMES MLXCEL_PROFILE_PINNED_F32 ", " MLXCEL_PROFILE_MLX_CPU
 #define API_DEVICE_DEFAULT "local-task"
 
-static const api_profile_t* api_find_profile(const char* name) {
-  for (size_t i = 0; i < API_PROFILE_COUNT; ++i) {
-    if (strcmp(api_profiles[i].name, name) == 0) return &api_profiles[i];
-  }
-  return NULL;
+static iree_status_t api_precision_refused(const mlxcel_profile_t* profile, const char* precision) {
+  bool has_checkpoints = strcmp(profile->precision, "checkpoint") == 0;
+  return iree_make_status(
+      IREE_STATUS_INVALID_ARGUMENT, "precision '%s' isn't one of profile %s; valid: %s%s", precision, profile->name, profile->precision,
+      has_checkpoints ? "" : " (16-bit activations are what profile " MLXCEL_PROFILE_MLX_CPU " has for 16-bit checkpoints, precision checkpoint)");
 }
 
 static iree_status_t api_check_profile(const char* name, const char* precision, const char** out_precision) {
-  const api_profile_t* profile = api_find_profile(name);
-  if (!profile) return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "profile '%s' is unknown; valid: %s", name, API_PROFILE_NAMES);
+  const mlxcel_profile_t* profile = mlxcel_profile_find(iree_make_cstring_view(name));
+  if (!profile || !profile->runs_models) {
+    char names[MLXCEL_PROFILE_NAMES_BYTES_MAX];
+    mlxcel_profile_names(/*only_models=*/true, names);
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "profile '%s' %s; valid: %s", name, profile ? "runs no models" : "is unknown", names);
+  }
   *out_precision = precision && precision[0] ? precision : profile->precision;
-  if (strcmp(profile->precision, *out_precision) == 0) return iree_ok_status();
-  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT,
-                          "precision '%s' isn't one of profile %s, which has %s; 16-bit activations are what profile " MLXCEL_PROFILE_MLX_CPU
-                          " has for 16-bit checkpoints (precision checkpoint)",
-                          *out_precision, name, profile->precision);
+  return strcmp(profile->precision, *out_precision) == 0 ? iree_ok_status() : api_precision_refused(profile, *out_precision);
 }
 
 static bool api_ends_with(const char* text, const char* end) {
@@ -53,12 +43,6 @@ static iree_status_t api_check_model_folder(const char* folder) {
 
 static const char* api_text_or(const char* text, const char* otherwise) { return text && text[0] ? text : otherwise; }
 
-// The compiler to start: the caller's, else the build's own as long as it exists; NULL still allows a cache hit.
-static const char* api_find_compiler(const char* requested) {
-  if (requested && requested[0]) return requested;
-  return MLXCEL_DEFAULT_COMPILER[0] && access(MLXCEL_DEFAULT_COMPILER, X_OK) == 0 ? MLXCEL_DEFAULT_COMPILER : NULL;
-}
-
 iree_status_t mlxcel_api_settings_resolve(const mlxcel_engine_options_t* options, mlxcel_api_settings_t* out_settings) {
   memset(out_settings, 0, sizeof(*out_settings));
   if (options->size != sizeof(*options)) {
@@ -70,8 +54,8 @@ iree_status_t mlxcel_api_settings_resolve(const mlxcel_engine_options_t* options
   mlxcel_engine_options_t* resolved = &out_settings->options;
   *resolved = *options;
   resolved->device = api_text_or(options->device, API_DEVICE_DEFAULT);
-  resolved->profile = api_text_or(options->profile, api_profiles[0].name);
-  resolved->compiler = api_find_compiler(options->compiler);
+  resolved->profile = api_text_or(options->profile, MLXCEL_PROFILE_PINNED_F32);
+  resolved->compiler = mlxcel_compiler_choose(options->compiler, MLXCEL_DEFAULT_COMPILER);  // NULL still allows a cache hit
   resolved->slots = options->slots == 0 ? 1 : options->slots;
   if (resolved->slots > MLXCEL_API_SLOTS_MAX) {
     return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "%u slots are asked for; at most %u are possible", resolved->slots, MLXCEL_API_SLOTS_MAX);
@@ -95,14 +79,26 @@ iree_status_t mlxcel_api_build_open(const mlxcel_api_settings_t* settings, mlxce
   return iree_ok_status();
 }
 
-static iree_status_t api_build_emit(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
+// The cache, and the compiler that a module not in it would be made with.
+static iree_status_t api_build_find_compiler(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
+  build->stage = "compile";
+  const mlxcel_engine_options_t* options = &settings->options;
+  if (!options->cache_folder || !options->cache_folder[0]) {
+    IREE_RETURN_IF_ERROR(mlxcel_artifact_cache_default_root(&build->default_root));
+  }
+  build->cache_root = build->default_root ? build->default_root : options->cache_folder;
+  build->has_compiler = mlxcel_compiler_is_present(options->compiler);
+  return build->has_compiler ? mlxcel_compiler_digest(build->cache_root, options->compiler, &build->compiler_digest) : iree_ok_status();
+}
+
+iree_status_t mlxcel_api_build_emit(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
   build->stage = "emit";
   mlxcel_emit_options_t emit_options;
   mlxcel_emit_options_initialize(&emit_options);
   emit_options.profile = iree_make_cstring_view(settings->options.profile);
   IREE_RETURN_IF_ERROR(mlxcel_family_emit(build->checkpoint, &emit_options, &build->emitted));
   build->has_emitted = true;
-  return iree_ok_status();
+  return api_build_find_compiler(settings, build);
 }
 
 // The artifact's request; views into |build| and |objects|.
@@ -126,35 +122,33 @@ static void api_build_make_request(const mlxcel_api_settings_t* settings, const 
       .objects = objects,
       .interface = &emitted->interface,
       .compiler_path = settings->options.compiler,
+      .compiler_version = MLXCEL_COMPILER_VERSION,
+      .compiler_revision = MLXCEL_COMPILER_REVISION,
   };
   out_request->flags = mlxcel_kernel_compile_flags(settings->level, &out_request->flag_count);
 }
 
-static iree_status_t api_build_obtain(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
+iree_status_t mlxcel_api_build_obtain(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
   build->stage = "compile";
   const mlxcel_engine_options_t* options = &settings->options;
   mlxcel_artifact_object_t objects[MLXCEL_KERNEL_OBJECT_COUNT];
   mlxcel_artifact_request_t request;
   api_build_make_request(settings, build, objects, &request);
   const mlxcel_artifact_progress_t progress = {.notify = options->progress, .cancelled = options->cancelled, .user_data = options->user_data};
-  char* default_root = NULL;
-  if (!options->cache_folder || !options->cache_folder[0]) {
-    IREE_RETURN_IF_ERROR(mlxcel_artifact_cache_default_root(&default_root));
-  }
-  iree_status_t status = mlxcel_artifact_obtain(default_root ? default_root : options->cache_folder, &request, &progress, &build->artifact);
-  free(default_root);
-  build->has_artifact = iree_status_is_ok(status);
-  return status;
+  IREE_RETURN_IF_ERROR(mlxcel_artifact_obtain(build->cache_root, &request, &progress, &build->artifact));
+  build->has_artifact = true;
+  return mlxcel_artifact_check_build(&build->artifact, &request, build->has_compiler ? &build->compiler_digest : NULL);
 }
 
 iree_status_t mlxcel_api_build_compile(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
-  IREE_RETURN_IF_ERROR(api_build_emit(settings, build));
-  return api_build_obtain(settings, build);
+  IREE_RETURN_IF_ERROR(mlxcel_api_build_emit(settings, build));
+  return mlxcel_api_build_obtain(settings, build);
 }
 
 void mlxcel_api_build_deinitialize(mlxcel_api_build_t* build) {
   if (build->has_artifact) mlxcel_artifact_deinitialize(&build->artifact);
   if (build->has_emitted) mlxcel_emitted_model_deinitialize(&build->emitted);
   mlxcel_checkpoint_close(build->checkpoint);
+  free(build->default_root);
   memset(build, 0, sizeof(*build));
 }

@@ -25,6 +25,11 @@ typedef struct mlxcel_api_build_t {
   mlxcel_emitted_model_t emitted;
   mlxcel_artifact_t artifact;
   bool has_emitted, has_artifact;
+  const char* cache_root;               // once emitted: of the settings, or |default_root|
+  char* default_root;                   // owned
+  bool has_compiler;                    // there is one to compile with; else only what it has compiled before runs
+  mlxcel_sha256_hex_t compiler_digest;  // of it
+  bool is_judged;                       // the gate is open for this contract with that compiler (api_capability.h)
 } mlxcel_api_build_t;
 
 // Checks what can be checked without a file. INVALID_ARGUMENT lists the valid values.
@@ -32,7 +37,12 @@ iree_status_t mlxcel_api_settings_resolve(const mlxcel_engine_options_t* options
 
 // Opens the checkpoint.
 iree_status_t mlxcel_api_build_open(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* out_build);
-// Emits and finds or compiles the artifact.
+// Emits, and finds out which compiler there is.
+iree_status_t mlxcel_api_build_emit(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build);
+// Finds or compiles the artifact of what was emitted, and makes sure that it is this program's: text, target, flags, kernel objects and compiler (without one:
+// the version that the build is pinned to).
+iree_status_t mlxcel_api_build_obtain(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build);
+// Both.
 iree_status_t mlxcel_api_build_compile(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build);
 void mlxcel_api_build_deinitialize(mlxcel_api_build_t* build);
 

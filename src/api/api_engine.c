@@ -105,7 +105,9 @@ static iree_status_t api_engine_build(mlxcel_engine_t* engine, const mlxcel_api_
   IREE_RETURN_IF_ERROR(api_engine_open_device(engine, &settings->options));
   IREE_RETURN_IF_ERROR(mlxcel_api_build_open(settings, &engine->build));
   IREE_RETURN_IF_ERROR(api_engine_resolve(engine, &settings->options, &context));
-  IREE_RETURN_IF_ERROR(mlxcel_api_build_compile(settings, &engine->build));
+  IREE_RETURN_IF_ERROR(mlxcel_api_build_emit(settings, &engine->build));
+  IREE_RETURN_IF_ERROR(mlxcel_api_capability_foresee(settings, &engine->build));
+  IREE_RETURN_IF_ERROR(mlxcel_api_build_obtain(settings, &engine->build));
   IREE_RETURN_IF_ERROR(mlxcel_api_capability_check(settings, &engine->build));
   return api_engine_load(engine, settings, context);
 }

@@ -4,13 +4,17 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "api/api_test_checkpoint.h"
+#include "artifact/artifact_cache.h"
+#include "artifact/manifest.h"
 #include "base/fs.h"
+#include "build_identity.h"
 #include "mlxcel/mlxcel.h"
 
 typedef struct setting_t {
@@ -175,6 +179,82 @@ static void api_engine_starts_warm_without_a_compiler(void** state) {
   mlxcel_engine_t* engine = open_engine(&options);
   assert_true(mlxcel_engine_info(engine)->cache_hit);
   mlxcel_engine_close(engine);
+}
+
+// The folder of the cache's only entry; malloc'ed.
+static char* entry_folder(const setting_t* setting) {
+  size_t count = 0;
+  mlxcel_artifact_listing_t* entries = NULL;
+  char* folder = NULL;
+  assert_true(iree_status_is_ok(mlxcel_artifact_cache_list(setting->cache, false, &count, &entries)));
+  assert_int_equal(count, 1);
+  assert_true(iree_status_is_ok(mlxcel_path_join(setting->cache, iree_make_cstring_view(entries[0].key), &folder)));
+  mlxcel_artifact_cache_list_free(count, entries);
+  return folder;
+}
+
+// Writes the manifest anew with the compiler's |version|; gives the text that was there (malloc'ed).
+static char* manifest_set_compiler(const char* folder, const char* path, const char* version) {
+  mlxcel_manifest_t manifest;
+  char *text = NULL, *changed = NULL;
+  assert_true(iree_status_is_ok(mlxcel_manifest_read(folder, &text, &manifest)));
+  snprintf(manifest.compiler.version, sizeof(manifest.compiler.version), "%s", version);
+  assert_true(iree_status_is_ok(mlxcel_manifest_to_text(&manifest, &changed)));
+  assert_true(iree_status_is_ok(mlxcel_file_publish(path, changed, strlen(changed))));
+  mlxcel_manifest_deinitialize(&manifest);
+  free(changed);
+  return text;
+}
+
+static void api_engine_without_a_compiler_refuses_a_module_of_another_compiler_by_name(void** state) {
+  mlxcel_engine_options_t options = make_options(setting_of(state));
+  char *folder = entry_folder(setting_of(state)), *path = NULL;
+  assert_true(iree_status_is_ok(mlxcel_path_join(folder, IREE_SV(MLXCEL_MANIFEST_FILE_NAME), &path)));
+  char* original = manifest_set_compiler(folder, path, "IREE compiler version 3.12.9 @ 0123456789");
+  options.compiler = "/nonexistent/iree-compile";
+  mlxcel_engine_t* engine = NULL;
+  expect_error(mlxcel_engine_open(&options, &engine), MLXCEL_ERROR_UNAVAILABLE, "compile", "IREE compiler version 3.12.9 @ 0123456789");
+  assert_null(engine);
+  expect_error(mlxcel_engine_compile(&options, NULL, NULL), MLXCEL_ERROR_UNAVAILABLE, "compile", MLXCEL_COMPILER_VERSION);
+  assert_true(iree_status_is_ok(mlxcel_file_publish(path, original, strlen(original))));
+  engine = open_engine(&options);
+  assert_true(mlxcel_engine_info(engine)->cache_hit);
+  mlxcel_engine_close(engine);
+  free(original);
+  free(path);
+  free(folder);
+}
+
+// Without evidence mlx-cpu-0.32.4 is closed; that is told before anything is compiled.
+static void api_engine_refuses_a_closed_profile_before_it_compiles(void** state) {
+  const setting_t* setting = setting_of(state);
+  mlxcel_engine_options_t options = make_options(setting);
+  char *cache = NULL, *evidence = NULL;
+  assert_true(iree_status_is_ok(mlxcel_path_join(setting->root, IREE_SV("closed"), &cache)));
+  assert_true(iree_status_is_ok(mlxcel_path_join(setting->root, IREE_SV("evidence"), &evidence)));
+  assert_true(iree_status_is_ok(mlxcel_directory_create(evidence)));
+  char* saved = getenv("MLXCEL_EVIDENCE_DIR") ? strdup(getenv("MLXCEL_EVIDENCE_DIR")) : NULL;
+  setenv("MLXCEL_EVIDENCE_DIR", evidence, 1);
+  options.cache_folder = cache;
+  options.profile = "mlx-cpu-0.32.4";
+  steps_t steps = {{0}};
+  options.progress = note_step;
+  options.user_data = &steps;
+  mlxcel_engine_t* engine = NULL;
+  expect_error(mlxcel_engine_open(&options, &engine), MLXCEL_ERROR_UNAVAILABLE, "capability", "mlx-cpu-0.32.4 is closed");
+  assert_null(strstr(steps.text, "compil"));
+  size_t count = 1;
+  mlxcel_artifact_listing_t* entries = NULL;
+  assert_true(iree_status_is_ok(mlxcel_artifact_cache_list(cache, false, &count, &entries)));
+  assert_int_equal(count, 0);
+  if (saved) {
+    setenv("MLXCEL_EVIDENCE_DIR", saved, 1);
+  } else {
+    unsetenv("MLXCEL_EVIDENCE_DIR");
+  }
+  free(saved);
+  free(evidence);
+  free(cache);
 }
 
 static void api_engine_context_is_the_callers(void** state) {
@@ -481,6 +561,7 @@ static void api_prompts_have_exactly_one_bos(void** state) {
   mlxcel_free(text);
   mlxcel_error_t* error = mlxcel_chat_render(engine, "{]", true, &text, &size);
   assert_null(text);
+  assert_null(strstr(mlxcel_error_message(error), "chat template:"));
   expect_error(error, MLXCEL_ERROR_INVALID_ARGUMENT, "chat template", "");
   mlxcel_engine_close(engine);
 }
@@ -490,6 +571,8 @@ int main(void) {
       cmocka_unit_test(api_engine_compiles_once_and_then_hits_the_cache),
       cmocka_unit_test(api_engine_reports_what_it_loaded),
       cmocka_unit_test(api_engine_starts_warm_without_a_compiler),
+      cmocka_unit_test(api_engine_without_a_compiler_refuses_a_module_of_another_compiler_by_name),
+      cmocka_unit_test(api_engine_refuses_a_closed_profile_before_it_compiles),
       cmocka_unit_test(api_engine_answers_while_another_thread_opens_devices),
       cmocka_unit_test(api_engine_compile_refuses_a_device_that_generate_refuses),
       cmocka_unit_test(api_engine_context_is_the_callers),

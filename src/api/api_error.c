@@ -53,11 +53,17 @@ static bool api_stage_reads_files(const char* stage) {
   return false;
 }
 
-static char* api_error_text(iree_status_t status) {
+// The words behind the stage's name and a colon, if they begin with those: whoever prints the error puts the stage before it.
+static const char* api_error_skip_stage(const char* text, const char* stage) {
+  size_t size = strlen(stage);
+  return strncmp(text, stage, size) == 0 && strncmp(text + size, ": ", 2) == 0 && text[size + 2] ? text + size + 2 : text;
+}
+
+static char* api_error_text(const char* stage, iree_status_t status) {
   char* buffer = malloc(API_ERROR_TEXT_BYTES_MAX);
   if (!buffer) return NULL;
   mlxcel_status_text(status, buffer, API_ERROR_TEXT_BYTES_MAX);
-  char* text = strdup(buffer);
+  char* text = strdup(api_error_skip_stage(buffer, stage));
   free(buffer);
   return text;
 }
@@ -65,7 +71,7 @@ static char* api_error_text(iree_status_t status) {
 mlxcel_error_t* mlxcel_api_error(const char* stage, iree_status_t status) {
   if (iree_status_is_ok(status)) return NULL;
   mlxcel_error_t* error = malloc(sizeof(*error));
-  char* message = api_error_text(status);
+  char* message = api_error_text(stage, status);
   mlxcel_error_code_t code = api_error_code_from_status(iree_status_code(status));
   if (iree_status_is_invalid_argument(status) && api_stage_reads_files(stage)) code = MLXCEL_ERROR_CORRUPT;
   iree_status_ignore(status);

@@ -67,6 +67,28 @@ static void api_error_message_has_words_but_no_source_lines(void** state) {
   mlxcel_error_free(error);
 }
 
+static void api_error_message_does_not_repeat_its_stage(void** state) {
+  (void)state;
+  static const struct {
+    const char *stage, *text, *message;
+  } cases[] = {{"chat template", "chat template: line 3: no filter 'x'; fix it", "line 3: no filter 'x'; fix it"},
+               {"chat template", "chat templates: none", "chat templates: none"},
+               {"load", "load: ", "load:"},
+               {"load", "overload: 3", "overload: 3"}};
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    mlxcel_error_t* error = mlxcel_api_error(cases[i].stage, iree_make_status(IREE_STATUS_INTERNAL, "%s", cases[i].text));
+    assert_string_equal(mlxcel_error_message(error), cases[i].message);
+    mlxcel_error_free(error);
+  }
+}
+
+static void api_error_message_holds_no_byte_that_a_terminal_obeys(void** state) {
+  (void)state;
+  mlxcel_error_t* error = mlxcel_api_error("load", iree_make_status(IREE_STATUS_DATA_LOSS, "tensor '%s'", "\033]0;x\007"));
+  assert_string_equal(mlxcel_error_message(error), "tensor '\\x1b]0;x\\x07'");
+  mlxcel_error_free(error);
+}
+
 static void api_error_keeps_long_messages_whole(void** state) {
   (void)state;
   char* text = malloc(9001);
@@ -81,9 +103,13 @@ static void api_error_keeps_long_messages_whole(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(api_error_of_an_ok_status_is_null),      cmocka_unit_test(api_error_code_follows_the_status),
-      cmocka_unit_test(api_error_of_a_models_files_is_corrupt), cmocka_unit_test(api_error_message_has_words_but_no_source_lines),
+      cmocka_unit_test(api_error_of_an_ok_status_is_null),
+      cmocka_unit_test(api_error_code_follows_the_status),
+      cmocka_unit_test(api_error_of_a_models_files_is_corrupt),
+      cmocka_unit_test(api_error_message_has_words_but_no_source_lines),
       cmocka_unit_test(api_error_keeps_long_messages_whole),
+      cmocka_unit_test(api_error_message_does_not_repeat_its_stage),
+      cmocka_unit_test(api_error_message_holds_no_byte_that_a_terminal_obeys),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,8 +68,11 @@ static void api_options_out_of_range_are_refused_by_value(void** state) {
   options.profile = "fast";
   expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "profile 'fast' is unknown; valid: pinned-f32");
   options = make_options(state);
+  options.profile = "iree-canonical";
+  expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "profile 'iree-canonical' runs no models; valid: pinned-f32, mlx-cpu-0.32.4");
+  options = make_options(state);
   options.precision = "bf16";
-  expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "precision 'bf16' isn't one of profile pinned-f32; valid: f32");
+  expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "precision 'bf16' isn't one of profile pinned-f32; valid: f32 (16-bit activations");
   options = make_options(state);
   options.slots = 1025;
   expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "1025 slots");

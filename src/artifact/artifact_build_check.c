@@ -42,13 +42,20 @@ static void compare_flags(const mlxcel_manifest_t* found, const mlxcel_manifest_
   }
 }
 
-static void compare_builds(const mlxcel_manifest_t* found, const mlxcel_manifest_t* expected, const mlxcel_sha256_hex_t* compiler_digest,
-                           build_differences_t* differences) {
+static void compare_compilers(const mlxcel_manifest_t* found, const mlxcel_artifact_request_t* request, const mlxcel_sha256_hex_t* compiler_digest,
+                              build_differences_t* differences) {
+  if (compiler_digest) {
+    differences_add(differences, "the compiler's digest", "", found->compiler.digest.text, compiler_digest->text);
+  } else if (request->compiler_version && !mlxcel_compiler_is_of_version(&found->compiler, request->compiler_version, request->compiler_revision)) {
+    differences_add(differences, "the compiler", "", found->compiler.version, request->compiler_version);
+  }
+}
+
+static void compare_builds(const mlxcel_manifest_t* found, const mlxcel_manifest_t* expected, build_differences_t* differences) {
   differences_add(differences, "the digest of ", MLXCEL_MLIR_FILE_NAME, found->mlir_digest.text, expected->mlir_digest.text);
   differences_add(differences, "the target", "", found->target, expected->target);
   compare_flags(found, expected, differences);
   compare_objects(found, expected, differences);
-  if (compiler_digest) differences_add(differences, "the compiler's digest", "", found->compiler.digest.text, compiler_digest->text);
 }
 
 static iree_status_t differences_status(const build_differences_t* differences, const char* folder) {
@@ -66,7 +73,8 @@ iree_status_t mlxcel_artifact_check_build(const mlxcel_artifact_t* artifact, con
   iree_status_t status = mlxcel_manifest_parse(iree_make_cstring_view(artifact->manifest_text), artifact->folder, &found);
   if (iree_status_is_ok(status)) status = mlxcel_artifact_draft_manifest(request, &expected);
   if (iree_status_is_ok(status)) {
-    compare_builds(&found, &expected, compiler_digest, &differences);
+    compare_builds(&found, &expected, &differences);
+    compare_compilers(&found, request, compiler_digest, &differences);
     status = mlxcel_strbuf_take_status(&differences.text);
   }
   if (iree_status_is_ok(status)) status = differences_status(&differences, artifact->folder);

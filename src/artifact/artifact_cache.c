@@ -74,6 +74,17 @@ static iree_status_t entry_load(const char* entry, const char* key, mlxcel_artif
   return status;
 }
 
+// Without a compiler an entry's maker can't be asked for its digest, only for its name.
+static iree_status_t job_check_maker(const cache_job_t* job, const mlxcel_manifest_t* manifest, const char* entry) {
+  const mlxcel_artifact_request_t* request = job->request;
+  if (!request->compiler_version || mlxcel_compiler_is_of_version(&manifest->compiler, request->compiler_version, request->compiler_revision)) {
+    return iree_ok_status();
+  }
+  return iree_make_status(IREE_STATUS_FAILED_PRECONDITION, "%s was made by '%s', not by the compiler %s (revision %s) of this mlxcel, which isn't here; %s",
+                          entry, manifest->compiler.version, request->compiler_version, request->compiler_revision ? request->compiler_revision : "any",
+                          NO_COMPILER_REMEDY);
+}
+
 // Takes |key|'s entry if it is sound, answers this request, and is newer than the one found so far.
 static iree_status_t job_consider(cache_job_t* job, const char* key, int64_t* newest, mlxcel_artifact_t* best) {
   char* entry = NULL;
@@ -83,7 +94,9 @@ static iree_status_t job_consider(cache_job_t* job, const char* key, int64_t* ne
   memset(&manifest, 0, sizeof(manifest));
   iree_status_t status = entry_load(entry, key, &candidate);
   if (iree_status_is_ok(status)) status = mlxcel_manifest_parse(iree_make_cstring_view(candidate.manifest_text), entry, &manifest);
-  bool is_better = iree_status_is_ok(status) && strcmp(manifest.request_key.text, job->manifest.request_key.text) == 0 && manifest.created_unix > *newest;
+  bool answers = iree_status_is_ok(status) && strcmp(manifest.request_key.text, job->manifest.request_key.text) == 0;
+  if (answers) status = job_check_maker(job, &manifest, entry);
+  bool is_better = answers && iree_status_is_ok(status) && manifest.created_unix > *newest;
   if (is_better) {
     *newest = manifest.created_unix;
     mlxcel_artifact_deinitialize(best);
@@ -96,9 +109,11 @@ static iree_status_t job_consider(cache_job_t* job, const char* key, int64_t* ne
   return status;
 }
 
-// Looks through <root>/requests/<request key>/. Entries that were pruned meanwhile are skipped, damaged ones named.
+// Looks through <root>/requests/<request key>/. Entries that were pruned meanwhile are skipped, damaged ones named. What is sound but of another compiler or
+// mlxcel is named in the first failure, unless something else is found.
 static iree_status_t job_search(cache_job_t* job, bool* out_found, mlxcel_artifact_t* out_artifact) {
   *out_found = false;
+  iree_status_t refusal = iree_ok_status();
   char* folder = NULL;
   IREE_RETURN_IF_ERROR(mlxcel_artifact_store_path(job->root, MLXCEL_STORE_REQUESTS, job->manifest.request_key.text, "", &folder));
   DIR* directory = opendir(folder);
@@ -111,12 +126,16 @@ static iree_status_t job_search(cache_job_t* job, bool* out_found, mlxcel_artifa
     if (iree_status_is_ok(status)) continue;
     if (iree_status_is_not_found(status)) {
       iree_status_ignore(status);
+    } else if (iree_status_is_failed_precondition(status) && iree_status_is_ok(refusal)) {
+      refusal = status;
     } else {
       cache_warn(status, "this entry isn't used");
     }
   }
   closedir(directory);
   *out_found = newest >= 0;
+  if (!*out_found) return refusal;
+  iree_status_ignore(refusal);
   return iree_ok_status();
 }
 

@@ -34,6 +34,10 @@ typedef struct mlxcel_artifact_request_t {
   const mlxcel_program_interface_t* interface;
   const char* compiler_path;  // the program iree-compile. NULL, empty or no executable file: only an entry made from the same request by
                               // whatever compiler can be found (the newest one)
+  // Who must have made an entry that is found without a compiler, as `iree-compile --version` says it: "3.13.0" and the first digits of the revision. NULL:
+  // whoever.
+  const char* compiler_version;
+  const char* compiler_revision;
 } mlxcel_artifact_request_t;
 
 typedef struct mlxcel_artifact_progress_t {
@@ -62,7 +66,8 @@ iree_status_t mlxcel_artifact_cache_default_root(char** out_root);
 // Finds and verifies, or compiles and publishes. On a read-only or full cache the module is compiled (in $TMPDIR, else /tmp) and used from memory, with a
 // warning through the log, unless even a temporary folder can't be made. Errors: INVALID_ARGUMENT (a bad request, or a compiler that is a Python script),
 // NOT_FOUND (no compiler and no entry), INTERNAL (the compiler failed; the message has its first error and the reproducer's folder), RESOURCE_EXHAUSTED (it
-// ran out of memory or was killed for it), DEADLINE_EXCEEDED (time limit), CANCELLED.
+// ran out of memory or was killed for it), DEADLINE_EXCEEDED (time limit), CANCELLED, FAILED_PRECONDITION (no compiler, and the entries that answer the request
+// were made by another than |compiler_version| or written by an older or newer mlxcel).
 iree_status_t mlxcel_artifact_obtain(const char* cache_root, const mlxcel_artifact_request_t* request, const mlxcel_artifact_progress_t* progress,
                                      mlxcel_artifact_t* out_artifact);
 
@@ -70,9 +75,9 @@ iree_status_t mlxcel_artifact_obtain(const char* cache_root, const mlxcel_artifa
 // FAILED_PRECONDITION: written by a newer or older mlxcel.
 iree_status_t mlxcel_artifact_load(const char* folder, mlxcel_artifact_t* out_artifact);
 
-// Whether |artifact| is exactly the build that |request| asks for, whatever its contract says: MLIR text, target, flags, kernel objects and, unless
-// |compiler_digest| is NULL, the compiler (mlxcel_compiler_digest). FAILED_PRECONDITION names everything that differs, with both values. Entries that
-// mlxcel_artifact_obtain gives differ in the compiler at most, and only where the request's compiler is no executable file.
+// Whether |artifact| is exactly the build that |request| asks for, whatever its contract says: MLIR text, target, flags, kernel objects and the compiler: the
+// one with |compiler_digest| (mlxcel_compiler_digest) or, if that is NULL, the request's |compiler_version|. FAILED_PRECONDITION names everything that differs,
+// with both values.
 iree_status_t mlxcel_artifact_check_build(const mlxcel_artifact_t* artifact, const mlxcel_artifact_request_t* request,
                                           const mlxcel_sha256_hex_t* compiler_digest);
 
@@ -82,7 +87,8 @@ typedef struct mlxcel_artifact_listing_t {
   char* model;  // free text of the manifest: module, profile, target
   uint64_t byte_count;
   int64_t created_unix, used_unix;
-  iree_status_t status;  // verification result (verify) or ok; owned by the list
+  bool is_foreign;       // written by an older or newer mlxcel, as |model| says: sound, but not for this one
+  iree_status_t status;  // verification result (verify; FAILED_PRECONDITION if foreign) or ok; owned by the list
 } mlxcel_artifact_listing_t;
 iree_status_t mlxcel_artifact_cache_list(const char* cache_root, bool verify, size_t* out_count, mlxcel_artifact_listing_t** out_entries);
 void mlxcel_artifact_cache_list_free(size_t count, mlxcel_artifact_listing_t* entries);
@@ -92,5 +98,8 @@ iree_status_t mlxcel_artifact_cache_prune(const char* cache_root, uint32_t max_a
 
 // Digest of a compiler: of libIREECompiler.so and iree-lld beside it and of the program; cached in <root>/compilers.json by path, size, mtime, inode.
 iree_status_t mlxcel_compiler_digest(const char* cache_root, const char* compiler_path, mlxcel_sha256_hex_t* out_digest);
+
+// The compiler to use: |requested| unless it is NULL or empty, else |built_in| (what the build knows) as long as that is an executable file, else NULL.
+const char* mlxcel_compiler_choose(const char* requested, const char* built_in);
 
 #endif  // MLXCEL_ARTIFACT_ARTIFACT_CACHE_H_

@@ -134,6 +134,46 @@ static void artifact_is_found_without_a_compiler(void** state) {
   free(entry);
 }
 
+// "Sample compiler version 1.2" is what the samples say.
+static void artifact_without_compiler_is_refused_if_another_version_made_it(void** state) {
+  fixture_t* fixture = *state;
+  mlxcel_artifact_request_t* request = &fixture->sample.request;
+  char* entry = make_entry(fixture);
+  mlxcel_artifact_t artifact;
+  request->compiler_version = "1.3";
+  TEST_ASSERT_OK(obtain(fixture, &artifact));  // the compiler is here and is the one asked for
+  mlxcel_artifact_deinitialize(&artifact);
+  request->compiler_path = NULL;
+  TEST_ASSERT_STATUS(obtain(fixture, &artifact), IREE_STATUS_FAILED_PRECONDITION, entry, "Sample compiler version 1.2", "1.3", "MLXCEL_XLA_IREE_COMPILE");
+  request->compiler_version = "1.2";
+  TEST_ASSERT_OK(obtain(fixture, &artifact));
+  mlxcel_artifact_deinitialize(&artifact);
+  request->compiler_revision = "89ece87b";
+  TEST_ASSERT_STATUS(obtain(fixture, &artifact), IREE_STATUS_FAILED_PRECONDITION, "1.2", "89ece87b");
+  free(entry);
+}
+
+static void artifact_without_compiler_passes_over_entries_of_other_versions(void** state) {
+  fixture_t* fixture = *state;
+  char* good = make_entry(fixture);
+  test_compiler_make(fixture->folder, "cc", COMPILES "; true");
+  char* other = make_entry(fixture);
+  mlxcel_manifest_t manifest;
+  test_manifest_read(other, &manifest);
+  snprintf(manifest.compiler.version, sizeof(manifest.compiler.version), "Sample compiler version 1.20");
+  manifest.created_unix += 60;
+  test_manifest_sign(other, &manifest);
+  mlxcel_manifest_deinitialize(&manifest);
+  fixture->sample.request.compiler_path = NULL;
+  fixture->sample.request.compiler_version = "1.2";
+  mlxcel_artifact_t artifact;
+  TEST_ASSERT_OK(obtain(fixture, &artifact));
+  assert_string_equal(artifact.folder, good);
+  mlxcel_artifact_deinitialize(&artifact);
+  free(good);
+  free(other);
+}
+
 static void artifact_without_compiler_and_entry_names_the_remedy(void** state) {
   fixture_t* fixture = *state;
   free(make_entry(fixture));
@@ -254,7 +294,7 @@ static void artifact_missing_pieces_are_told_apart(void** state) {
   mlxcel_artifact_t artifact;
   TEST_ASSERT_STATUS(mlxcel_artifact_load(test_path(fixture->root, "absent"), &artifact), IREE_STATUS_NOT_FOUND, "absent");
   assert_int_equal(unlink(test_path(entry, "manifest.json")), 0);
-  TEST_ASSERT_STATUS(mlxcel_artifact_load(entry, &artifact), IREE_STATUS_DATA_LOSS, "manifest.json", "missing");
+  TEST_ASSERT_STATUS(mlxcel_artifact_load(entry, &artifact), IREE_STATUS_DATA_LOSS, "manifest.json", "isn't the folder of a compiled module");
   free(entry);
 }
 
@@ -447,6 +487,8 @@ int main(void) {
       CACHE_TEST(artifact_is_found_without_a_compiler),
       CACHE_TEST(artifact_without_compiler_and_entry_names_the_remedy),
       CACHE_TEST(artifact_without_compiler_skips_a_damaged_entry),
+      CACHE_TEST(artifact_without_compiler_is_refused_if_another_version_made_it),
+      CACHE_TEST(artifact_without_compiler_passes_over_entries_of_other_versions),
       CACHE_TEST(artifact_without_compiler_the_newest_entry_is_taken),
       CACHE_TEST(artifact_flipped_bit_anywhere_is_named),
       CACHE_TEST(artifact_cut_tail_is_named),

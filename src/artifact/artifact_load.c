@@ -164,18 +164,11 @@ static iree_status_t load_files(const char* folder, mlxcel_manifest_t* manifest,
 
 iree_status_t mlxcel_artifact_load(const char* folder, mlxcel_artifact_t* out_artifact) {
   memset(out_artifact, 0, sizeof(*out_artifact));
-  char* path = NULL;
   char* text = NULL;
-  size_t size = 0;
   mlxcel_manifest_t manifest;
-  memset(&manifest, 0, sizeof(manifest));
-  IREE_RETURN_IF_ERROR(mlxcel_path_join(folder, IREE_SV(MLXCEL_MANIFEST_FILE_NAME), &path));
-  iree_status_t status = mlxcel_file_read(path, MLXCEL_MANIFEST_FILE_BYTES_MAX, &text, &size);
-  if (iree_status_is_not_found(status) && mlxcel_path_is_directory(folder)) status = load_missing_is_loss(status, path);
-  if (iree_status_is_ok(status)) status = mlxcel_manifest_parse(iree_make_string_view(text, size), path, &manifest);
-  if (iree_status_is_ok(status)) status = load_files(folder, &manifest, &text, out_artifact);
+  IREE_RETURN_IF_ERROR(mlxcel_manifest_read(folder, &text, &manifest));
+  iree_status_t status = load_files(folder, &manifest, &text, out_artifact);
   mlxcel_manifest_deinitialize(&manifest);
   free(text);
-  free(path);
   return status;
 }

@@ -278,6 +278,21 @@ static void artifact_of_another_compiler_is_named_when_the_compiler_is_asked_for
   TEST_ASSERT_OK(check_build(fixture, NULL));
 }
 
+static void artifact_of_another_compiler_is_named_by_its_version_when_no_compiler_is_there(void** state) {
+  fixture_t* fixture = *state;
+  fixture->sample.request.compiler_version = "1.2";
+  TEST_ASSERT_OK(check_build(fixture, NULL));
+  fixture->sample.request.compiler_version = "1.3";
+  TEST_ASSERT_STATUS(check_build(fixture, NULL), IREE_STATUS_FAILED_PRECONDITION, "the compiler is Sample compiler version 1.2, asked for was 1.3");
+  TEST_ASSERT_OK(check_build(fixture, &fixture->manifest.compiler.digest));  // a digest says more
+}
+
+static void artifact_folder_without_manifest_is_named(void** state) {
+  fixture_t* fixture = *state;
+  TEST_ASSERT_STATUS(load(fixture->folder), IREE_STATUS_DATA_LOSS, fixture->folder, "isn't the folder of a compiled module", "mlxcel cache ls");
+  TEST_ASSERT_STATUS(load(test_path(fixture->folder, "absent")), IREE_STATUS_NOT_FOUND, "absent");
+}
+
 static void artifact_of_other_kernel_objects_is_named(void** state) {
   fixture_t* fixture = *state;
   mlxcel_manifest_t changed = fixture->manifest;
@@ -322,6 +337,8 @@ int main(void) {
       TAMPER_TEST(artifact_module_of_another_entry_is_refused),
       TAMPER_TEST(artifact_of_the_build_asked_for_passes),
       TAMPER_TEST(artifact_of_another_compiler_is_named_when_the_compiler_is_asked_for),
+      TAMPER_TEST(artifact_of_another_compiler_is_named_by_its_version_when_no_compiler_is_there),
+      TAMPER_TEST(artifact_folder_without_manifest_is_named),
       TAMPER_TEST(artifact_of_other_kernel_objects_is_named),
       TAMPER_TEST(artifact_of_another_text_target_and_flag_is_named_with_all_differences),
   };

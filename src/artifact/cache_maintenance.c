@@ -108,24 +108,35 @@ static iree_status_t listing_grow(listing_job_t* job) {
   return iree_ok_status();
 }
 
-static iree_status_t listing_read_manifest(const char* path, mlxcel_manifest_t* out_manifest) {
-  memset(out_manifest, 0, sizeof(*out_manifest));
-  char* file = NULL;
-  char* text = NULL;
+// The entry of an older or newer mlxcel: all that can be told is when it was made.
+static iree_status_t listing_describe_foreign(const char* path, mlxcel_artifact_listing_t* entry) {
+  char *file = NULL, *text = NULL;
   size_t size = 0;
   IREE_RETURN_IF_ERROR(mlxcel_path_join(path, IREE_SV(MLXCEL_MANIFEST_FILE_NAME), &file));
-  iree_status_t status = mlxcel_file_read(file, MLXCEL_MANIFEST_FILE_BYTES_MAX, &text, &size);
-  if (iree_status_is_ok(status)) status = mlxcel_manifest_parse(iree_make_string_view(text, size), file, out_manifest);
+  iree_status_t read = mlxcel_file_read(file, MLXCEL_MANIFEST_FILE_BYTES_MAX, &text, &size);
+  const char* age = iree_status_is_ok(read) ? mlxcel_manifest_age(iree_make_string_view(text, size), &entry->created_unix) : NULL;
+  iree_status_ignore(read);
   free(text);
   free(file);
-  return status;
+  char words[96];
+  snprintf(words, sizeof(words), "of %s mlxcel; `mlxcel cache prune` removes it when it is unused",
+           age ? strcmp(age, "older") == 0 ? "an older" : "a newer" : "another");
+  entry->is_foreign = true;
+  return mlxcel_artifact_text_copy(iree_make_cstring_view(words), &entry->model);
 }
 
-static iree_status_t listing_describe(const mlxcel_manifest_t* manifest, bool is_readable, char** out_text) {
-  if (!is_readable) return mlxcel_artifact_text_copy(IREE_SV("(unreadable manifest)"), out_text);
+static iree_status_t listing_describe(const char* path, mlxcel_artifact_listing_t* entry) {
+  mlxcel_manifest_t manifest;
+  iree_status_t read = mlxcel_manifest_read(path, NULL, &manifest);
+  bool is_readable = iree_status_is_ok(read), is_foreign = iree_status_is_failed_precondition(read);
+  iree_status_ignore(read);
+  if (is_foreign) return listing_describe_foreign(path, entry);
+  if (!is_readable) return mlxcel_artifact_text_copy(IREE_SV("(unreadable manifest)"), &entry->model);
   char text[3 * (MLXCEL_ARTIFACT_NAME_BYTES_MAX + 1)];
-  snprintf(text, sizeof(text), "%s %s %s", manifest->interface.module_name, manifest->profile, manifest->target);
-  return mlxcel_artifact_text_copy(iree_make_cstring_view(text), out_text);
+  snprintf(text, sizeof(text), "%s %s %s", manifest.interface.module_name, manifest.profile, manifest.target);
+  entry->created_unix = manifest.created_unix;
+  mlxcel_manifest_deinitialize(&manifest);
+  return mlxcel_artifact_text_copy(iree_make_cstring_view(text), &entry->model);
 }
 
 static iree_status_t listing_verify(const char* path, const char* name) {
@@ -143,13 +154,7 @@ static iree_status_t listing_visit(void* context, const char* path, const char* 
   IREE_RETURN_IF_ERROR(listing_grow(job));
   mlxcel_artifact_listing_t* entry = &job->entries[job->count];
   memset(entry, 0, sizeof(*entry));
-  mlxcel_manifest_t manifest;
-  iree_status_t read = listing_read_manifest(path, &manifest);
-  iree_status_t status = listing_describe(&manifest, iree_status_is_ok(read), &entry->model);
-  iree_status_ignore(read);
-  entry->created_unix = manifest.created_unix;
-  mlxcel_manifest_deinitialize(&manifest);
-  IREE_RETURN_IF_ERROR(status);
+  IREE_RETURN_IF_ERROR(listing_describe(path, entry));
   memcpy(entry->key, name, sizeof(entry->key));
   entry->byte_count = folder_size(path);
   entry->used_unix = entry_used_unix(path);

@@ -13,6 +13,7 @@
 #include "artifact/artifact_cache.h"
 #include "artifact/artifact_internal.h"
 #include "artifact/artifact_test_support.h"
+#include "base/json.h"
 
 #define DAY 86400
 
@@ -122,6 +123,59 @@ static void cache_lists_what_it_cannot_read(void** state) {
   assert_int_equal(count, 0);
 }
 
+// Writes the manifest of an entry anew, as an mlxcel that differs in |object|'s version would have done it.
+static void make_foreign(const fixture_t* fixture, size_t index, const char* object, const char* name, int version) {
+  const char* path = entry_file(fixture, index, "manifest.json");
+  size_t size = 0;
+  char *text = test_file_read(path, &size), *changed = NULL;
+  json_t* value = NULL;
+  TEST_ASSERT_OK(mlxcel_json_parse(iree_make_string_view(text, size), "manifest", &value));
+  json_object_set_new(object ? json_object_get(value, object) : value, name, json_integer(version));
+  json_object_set_new(value, "created_unix", json_integer(1700000000));
+  json_object_del(value, "manifest_sha256");
+  char* compact = NULL;
+  mlxcel_sha256_hex_t digest;
+  TEST_ASSERT_OK(mlxcel_json_write(value, true, &compact));
+  TEST_ASSERT_OK(mlxcel_sha256_of(compact, strlen(compact), &digest));
+  json_object_set_new(value, "manifest_sha256", json_string(digest.text));
+  TEST_ASSERT_OK(mlxcel_json_write(value, false, &changed));
+  test_file_write(entry_file(fixture, index, "manifest.json"), changed, strlen(changed), 0644);
+  json_decref(value);
+  free(changed);
+  free(compact);
+  free(text);
+}
+
+static void cache_entries_of_older_and_newer_versions_are_named_and_not_damaged(void** state) {
+  fixture_t* fixture = *state;
+  static const struct {
+    const char *object, *name, *model;
+    int version;
+  } cases[] = {{NULL, "manifest_version", "of a newer mlxcel; `mlxcel cache prune`", MLXCEL_MANIFEST_VERSION + 1},
+               {"interface", "version", "of an older mlxcel; `mlxcel cache prune`", MLXCEL_PROGRAM_INTERFACE_VERSION - 1},
+               {"interface", "version", "of a newer mlxcel; `mlxcel cache prune`", MLXCEL_PROGRAM_INTERFACE_VERSION + 1},
+               {"contract", "version", "of an older mlxcel; `mlxcel cache prune`", MLXCEL_CONTRACT_VERSION - 1}};
+  size_t size = 0;
+  char* original = test_file_read(entry_file(fixture, 0, "manifest.json"), &size);
+  for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
+    test_file_write(entry_file(fixture, 0, "manifest.json"), original, size, 0644);
+    make_foreign(fixture, 0, cases[c].object, cases[c].name, cases[c].version);
+    size_t count = 0;
+    mlxcel_artifact_listing_t* entries = NULL;
+    TEST_ASSERT_OK(mlxcel_artifact_cache_list(fixture->root, true, &count, &entries));
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < count; ++i) {
+      bool is_changed = strcmp(entries[i].key, fixture->keys[0]) == 0;
+      assert_int_equal(entries[i].is_foreign, is_changed);
+      assert_int_equal(iree_status_code(entries[i].status), is_changed ? IREE_STATUS_FAILED_PRECONDITION : IREE_STATUS_OK);
+      if (is_changed) assert_int_equal(entries[i].created_unix, 1700000000);
+      if (is_changed) assert_ptr_equal(strstr(entries[i].model, cases[c].model), entries[i].model);
+    }
+    mlxcel_artifact_cache_list_free(count, entries);
+  }
+  free(original);
+}
+
 static void cache_prune_removes_what_is_unused_for_long(void** state) {
   fixture_t* fixture = *state;
   set_age(entry_file(fixture, 0, "manifest.json"), 31 * DAY);
@@ -212,6 +266,7 @@ int main(void) {
       MAINTENANCE_TEST(cache_list_describes_entries_by_last_use),
       MAINTENANCE_TEST(cache_use_is_recorded),
       MAINTENANCE_TEST(cache_verify_names_the_damaged_entry),
+      MAINTENANCE_TEST(cache_entries_of_older_and_newer_versions_are_named_and_not_damaged),
       MAINTENANCE_TEST(cache_lists_what_it_cannot_read),
       MAINTENANCE_TEST(cache_prune_removes_what_is_unused_for_long),
       MAINTENANCE_TEST(cache_prune_of_everything_leaves_no_trace_but_strangers),

@@ -26,6 +26,20 @@ bool mlxcel_compiler_is_present(const char* compiler_path) {
   return compiler_path && compiler_path[0] && stat(compiler_path, &info) == 0 && S_ISREG(info.st_mode) && access(compiler_path, X_OK) == 0;
 }
 
+const char* mlxcel_compiler_choose(const char* requested, const char* built_in) {
+  if (requested && requested[0]) return requested;
+  return mlxcel_compiler_is_present(built_in) ? built_in : NULL;
+}
+
+bool mlxcel_compiler_is_of_version(const mlxcel_compiler_identity_t* identity, const char* version, const char* revision) {
+  const char* word = strstr(identity->version, "version ");
+  const char* place = strstr(identity->version, "@ ");
+  if (!word || strncmp(word + 8, version, strlen(version)) != 0) return false;
+  char next = word[8 + strlen(version)];
+  if (next == '.' || (next >= '0' && next <= '9')) return false;  // 3.13.01 isn't 3.13.0; 3.13.0rc1 is, as far as its revision is the one
+  return !revision || !revision[0] || (place && strncmp(place + 2, revision, strlen(revision)) == 0);
+}
+
 iree_status_t mlxcel_compiler_identity_combine(mlxcel_compiler_identity_t* identity) {
   mlxcel_sha256_t hash;
   IREE_RETURN_IF_ERROR(mlxcel_sha256_initialize(&hash));

@@ -24,6 +24,10 @@ iree_status_t mlxcel_compiler_identity_query(const char* cache_root, const char*
 // Fills |identity->version| by running `<compiler> --version`.
 iree_status_t mlxcel_compiler_version_query(const char* compiler_path, mlxcel_compiler_identity_t* identity);
 
+// Whether |identity->version| ("IREE compiler version 3.13.0rc20261016 @ 89ece87b...") names |version| and, unless NULL or empty, a revision that begins with
+// |revision|.
+bool mlxcel_compiler_is_of_version(const mlxcel_compiler_identity_t* identity, const char* version, const char* revision);
+
 // True if |compiler_path| names an executable file.
 bool mlxcel_compiler_is_present(const char* compiler_path);
 

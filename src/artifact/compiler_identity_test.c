@@ -159,6 +159,32 @@ static void compiler_presence_needs_an_executable_file(void** state) {
   assert_false(mlxcel_compiler_is_present(NULL));
 }
 
+static void compiler_version_is_told_by_number_and_revision(void** state) {
+  (void)state;
+  mlxcel_compiler_identity_t identity = {.version = "IREE compiler version 3.13.0rc20261016 @ 89ece87b89852100"};
+  assert_true(mlxcel_compiler_is_of_version(&identity, "3.13.0", "89ece87b"));
+  assert_true(mlxcel_compiler_is_of_version(&identity, "3.13.0", NULL));
+  assert_true(mlxcel_compiler_is_of_version(&identity, "3.13.0", ""));
+  assert_false(mlxcel_compiler_is_of_version(&identity, "3.13", "89ece87b"));
+  assert_false(mlxcel_compiler_is_of_version(&identity, "13.0", "89ece87b"));
+  assert_false(mlxcel_compiler_is_of_version(&identity, "3.13.0", "89ece87c"));
+  snprintf(identity.version, sizeof(identity.version), "IREE compiler version 3.13.01");
+  assert_false(mlxcel_compiler_is_of_version(&identity, "3.13.0", NULL));
+  assert_false(mlxcel_compiler_is_of_version(&identity, "3.13.01", "89ece87b"));
+  snprintf(identity.version, sizeof(identity.version), "unknown");
+  assert_false(mlxcel_compiler_is_of_version(&identity, "3.13.0", NULL));
+}
+
+static void compiler_choice_prefers_the_requested_one_and_needs_the_built_in_to_exist(void** state) {
+  const fixture_t* fixture = *state;
+  assert_string_equal(mlxcel_compiler_choose("/absent", fixture->program), "/absent");  // so that an error can name it
+  assert_ptr_equal(mlxcel_compiler_choose(NULL, fixture->program), fixture->program);
+  assert_ptr_equal(mlxcel_compiler_choose("", fixture->program), fixture->program);
+  assert_null(mlxcel_compiler_choose(NULL, fixture->library));
+  assert_null(mlxcel_compiler_choose("", ""));
+  assert_null(mlxcel_compiler_choose(NULL, NULL));
+}
+
 #define IDENTITY_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void) {
@@ -171,6 +197,8 @@ int main(void) {
       IDENTITY_TEST(compiler_identity_refuses_the_python_script),
       IDENTITY_TEST(compiler_version_is_one_printable_line),
       IDENTITY_TEST(compiler_presence_needs_an_executable_file),
+      IDENTITY_TEST(compiler_version_is_told_by_number_and_revision),
+      IDENTITY_TEST(compiler_choice_prefers_the_requested_one_and_needs_the_built_in_to_exist),
   };
   return cmocka_run_group_tests_name("compiler_identity", tests, NULL, NULL);
 }

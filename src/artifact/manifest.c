@@ -5,6 +5,7 @@
 
 #include "artifact/artifact_key.h"
 #include "artifact/json_fields.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -363,4 +364,49 @@ iree_status_t mlxcel_manifest_parse(iree_string_view_t text, const char* origin,
   if (iree_status_is_ok(status)) return status;
   mlxcel_manifest_deinitialize(out_manifest);
   return manifest_failure(status, origin);
+}
+
+iree_status_t mlxcel_manifest_read(const char* folder, char** out_text, mlxcel_manifest_t* out_manifest) {
+  memset(out_manifest, 0, sizeof(*out_manifest));
+  if (out_text) *out_text = NULL;
+  char *path = NULL, *text = NULL;
+  size_t size = 0;
+  IREE_RETURN_IF_ERROR(mlxcel_path_join(folder, iree_make_cstring_view(MLXCEL_MANIFEST_FILE_NAME), &path));
+  iree_status_t status = mlxcel_file_read(path, MLXCEL_MANIFEST_FILE_BYTES_MAX, &text, &size);
+  if (iree_status_is_not_found(status) && mlxcel_path_is_directory(folder)) {
+    iree_status_ignore(status);
+    status = iree_make_status(IREE_STATUS_DATA_LOSS, "%s isn't the folder of a compiled module: it has no %s; `mlxcel cache ls` lists them", folder,
+                              MLXCEL_MANIFEST_FILE_NAME);
+  }
+  if (iree_status_is_ok(status)) status = mlxcel_manifest_parse(iree_make_string_view(text, size), path, out_manifest);
+  if (out_text && iree_status_is_ok(status)) {
+    *out_text = text;
+    text = NULL;
+  }
+  free(text);
+  free(path);
+  return status;
+}
+
+// --- other versions ----------------------------------------------------------------------------------------------------------------------
+
+// -1, 0, 1: |name| of |object| is older than, is, is newer than |present|; 0 as well if it is no number.
+static int manifest_compare_version(const json_t* object, const char* name, json_int_t present) {
+  const json_t* version = json_object_get(object, name);
+  if (!json_is_integer(version) || json_integer_value(version) == present) return 0;
+  return json_integer_value(version) < present ? -1 : 1;
+}
+
+const char* mlxcel_manifest_age(iree_string_view_t text, int64_t* out_created_unix) {
+  *out_created_unix = 0;
+  json_t* value = NULL;
+  if (text.size > MLXCEL_MANIFEST_FILE_BYTES_MAX) return NULL;
+  iree_status_ignore(mlxcel_json_parse(text, MLXCEL_MANIFEST_FILE_NAME, &value));
+  int age = manifest_compare_version(value, "manifest_version", MLXCEL_MANIFEST_VERSION);
+  if (age == 0) age = manifest_compare_version(json_object_get(value, "interface"), "version", MLXCEL_PROGRAM_INTERFACE_VERSION);
+  if (age == 0) age = manifest_compare_version(json_object_get(value, "contract"), "version", MLXCEL_CONTRACT_VERSION);
+  json_int_t created = json_integer_value(json_object_get(value, "created_unix"));
+  if (created > 0) *out_created_unix = created;
+  json_decref(value);
+  return age < 0 ? "older" : age > 0 ? "newer" : NULL;
 }

@@ -49,6 +49,14 @@ iree_status_t mlxcel_manifest_to_text(const mlxcel_manifest_t* manifest, char** 
 // key that doesn't fit, a contract that isn't one, or not the one text.
 iree_status_t mlxcel_manifest_parse(iree_string_view_t text, const char* origin, mlxcel_manifest_t* out_manifest);
 
+// Reads and checks the manifest in |folder|, the folder of an entry; |out_text| may be NULL. As above, and NOT_FOUND: no such folder. DATA_LOSS: no manifest in
+// it.
+iree_status_t mlxcel_manifest_read(const char* folder, char** out_text, mlxcel_manifest_t* out_manifest);
+
+// What can be told of a manifest that mlxcel_manifest_parse refuses with FAILED_PRECONDITION: "older" or "newer" than this mlxcel (static), and when the entry
+// was made, 0 if it doesn't say. NULL: neither, or no manifest at all.
+const char* mlxcel_manifest_age(iree_string_view_t text, int64_t* out_created_unix);
+
 // The contract of |manifest|: of this version, canonical in every byte, with at least one clause, and of the manifest's profile. FAILED_PRECONDITION: of an
 // older or newer version. DATA_LOSS: anything else. Messages name the field, and inside the text the line and the key.
 iree_status_t mlxcel_manifest_check_contract(const mlxcel_manifest_t* manifest);

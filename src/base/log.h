@@ -10,7 +10,12 @@ typedef enum mlxcel_log_level_e { MLXCEL_LOG_ERROR, MLXCEL_LOG_WARNING, MLXCEL_L
 void mlxcel_log_set_level(mlxcel_log_level_t level);
 void mlxcel_log(mlxcel_log_level_t level, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// Text of a status without source locations: "message" (annotations joined by "; "), into |buffer|. Does not consume the status.
+// |text| as a terminal may get it, whoever wrote it: bytes that aren't UTF-8 and control characters but newline and tab become \xNN; cut to |capacity| between
+// characters. |buffer| isn't |text|.
+void mlxcel_text_printable(const char* text, char* buffer, size_t capacity);
+
+// Text of a status without source locations: "message" (annotations joined by "; "), into |buffer|, printable as above: messages quote contracts, manifests and
+// other files. Does not consume the status.
 void mlxcel_status_text(iree_status_t status, char* buffer, size_t capacity);
 
 #endif  // MLXCEL_BASE_LOG_H_

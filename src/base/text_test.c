@@ -142,6 +142,44 @@ static void status_text_is_the_message_without_source_places(void** state) {
   assert_string_equal(text, "the cause; the remedy");
 }
 
+static void status_text_holds_no_byte_that_a_terminal_obeys(void** state) {
+  (void)state;
+  static const struct {
+    const char *message, *shown;
+  } cases[] = {
+      {"a\033[31mb\007c\177d", "a\\x1b[31mb\\x07c\\x7fd"},
+      {"line\n\tnext", "line\n\tnext"},
+      {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\xb8", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\xb8"},
+      {"\xc2\x9b"
+       "31m \xc2\xa0.",
+       "\\xc2\\x9b31m \xc2\xa0."},                                                    // the eight-bit CSI
+      {"\x80 \xc3 \xc0\xaf \xed\xa0\x80", "\\x80 \\xc3 \\xc0\\xaf \\xed\\xa0\\x80"},  // stray, cut, overlong, surrogate
+      {"\xe0\x80\xaf \xf4\x90\x80\x80 \xff", "\\xe0\\x80\\xaf \\xf4\\x90\\x80\\x80 \\xff"},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    iree_status_t status = iree_make_status(IREE_STATUS_DATA_LOSS, "%s", cases[i].message);
+    char text[256];
+    mlxcel_status_text(status, text, sizeof(text));
+    iree_status_ignore(status);
+    assert_string_equal(text, cases[i].shown);
+  }
+}
+
+static void printable_text_is_cut_between_characters(void** state) {
+  (void)state;
+  char buffer[16];
+  memset(buffer, 'x', sizeof(buffer));
+  mlxcel_text_printable("ab\033cd", buffer, 6);
+  assert_string_equal(buffer, "ab");
+  assert_int_equal(buffer[6], 'x');
+  mlxcel_text_printable("ab\033cd", buffer, 7);
+  assert_string_equal(buffer, "ab\\x1b");
+  mlxcel_text_printable("a\xe2\x82\xac", buffer, 4);
+  assert_string_equal(buffer, "a");
+  mlxcel_text_printable("a\xe2\x82\xac", buffer, 5);
+  assert_string_equal(buffer, "a\xe2\x82\xac");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sha256_equals_published_vectors),
@@ -154,6 +192,8 @@ int main(void) {
       cmocka_unit_test(strbuf_grows_formats_and_hands_over),
       cmocka_unit_test(strbuf_keeps_its_first_failure_and_ignores_later_appends),
       cmocka_unit_test(status_text_is_the_message_without_source_places),
+      cmocka_unit_test(status_text_holds_no_byte_that_a_terminal_obeys),
+      cmocka_unit_test(printable_text_is_cut_between_characters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,24 +42,19 @@ static const char* const actions[] = {"ls", "verify", "prune", NULL};
 
 static void initialize_settings(void* settings) { ((cache_settings_t*)settings)->age_days = 30; }
 
-// Prints and drops |status|.
-static int report_status(iree_status_t status) {
-  if (iree_status_is_ok(status)) return MLXCEL_CLI_EXIT_OK;
-  char text[2048];
-  mlxcel_status_text(status, text, sizeof(text));
-  iree_status_free(status);
-  mlxcel_cli_error("cache: %s", text);
-  return MLXCEL_CLI_EXIT_FAILURE;
-}
-
 static void format_time(int64_t unix_seconds, char buffer[32]) {
   time_t seconds = (time_t)unix_seconds;
   struct tm parts;
   if (!gmtime_r(&seconds, &parts) || !strftime(buffer, 32, "%Y-%m-%dT%H:%M:%SZ", &parts)) snprintf(buffer, 32, "?");
 }
 
+// An entry of another mlxcel isn't damaged: this one only can't check it.
+static bool entry_is_damaged(const mlxcel_artifact_listing_t* entry) { return !entry->is_foreign && !iree_status_is_ok(entry->status); }
+
 static void format_entry_status(const mlxcel_artifact_listing_t* entry, char* buffer, size_t capacity) {
-  if (iree_status_is_ok(entry->status)) {
+  if (entry->is_foreign) {
+    snprintf(buffer, capacity, "not checked");
+  } else if (iree_status_is_ok(entry->status)) {
     snprintf(buffer, capacity, "ok");
   } else {
     mlxcel_status_text(entry->status, buffer, capacity);
@@ -73,7 +68,11 @@ static bool print_entries(size_t count, const mlxcel_artifact_listing_t* entries
   mlxcel_cli_table_initialize(column_count, headers, &table);
   for (size_t i = 0; i < count; ++i) {
     char created[32], used[32], state[1024];
-    format_time(entries[i].created_unix, created);
+    if (entries[i].created_unix) {
+      format_time(entries[i].created_unix, created);
+    } else {
+      snprintf(created, sizeof(created), "?");
+    }
     format_time(entries[i].used_unix, used);
     mlxcel_cli_table_add(&table, "%.12s", entries[i].key);
     mlxcel_cli_table_add(&table, "%" PRIu64, entries[i].byte_count);
@@ -90,13 +89,13 @@ static bool print_entries(size_t count, const mlxcel_artifact_listing_t* entries
 }
 
 static json_t* make_entry(const mlxcel_artifact_listing_t* entry, bool verify) {
-  json_t* object = json_pack("{s:s, s:I, s:I, s:I, s:s?}", "key", entry->key, "bytes", (json_int_t)entry->byte_count, "created_unix",
-                             (json_int_t)entry->created_unix, "used_unix", (json_int_t)entry->used_unix, "module", entry->model);
+  json_t* object = json_pack("{s:s, s:I, s:I, s:I, s:s?, s:b}", "key", entry->key, "bytes", (json_int_t)entry->byte_count, "created_unix",
+                             (json_int_t)entry->created_unix, "used_unix", (json_int_t)entry->used_unix, "module", entry->model, "foreign", entry->is_foreign);
   if (!object || !verify) return object;
   char state[1024];
   format_entry_status(entry, state, sizeof(state));
-  bool ok = mlxcel_cli_json_set(object, "ok", json_boolean(iree_status_is_ok(entry->status)));
-  if (ok && !iree_status_is_ok(entry->status)) ok = mlxcel_cli_json_set(object, "error", mlxcel_json_string_any(state));
+  bool ok = mlxcel_cli_json_set(object, "ok", entry->is_foreign ? json_null() : json_boolean(iree_status_is_ok(entry->status)));
+  if (ok && entry_is_damaged(entry)) ok = mlxcel_cli_json_set(object, "error", mlxcel_json_string_any(state));
   if (ok) return object;
   json_decref(object);
   return NULL;
@@ -114,11 +113,11 @@ static bool print_entries_json(const char* root, size_t count, const mlxcel_arti
 static int list_entries(const char* root, const cache_settings_t* settings, bool verify) {
   size_t count = 0;
   mlxcel_artifact_listing_t* entries = NULL;
-  int exit_code = report_status(mlxcel_artifact_cache_list(root, verify, &count, &entries));
+  int exit_code = mlxcel_cli_status_report(mlxcel_artifact_cache_list(root, verify, &count, &entries));
   if (exit_code) return exit_code;
   bool ok = settings->json ? print_entries_json(root, count, entries, verify) : print_entries(count, entries, verify);
   size_t bad_count = 0;
-  for (size_t i = 0; i < count; ++i) bad_count += !iree_status_is_ok(entries[i].status);
+  for (size_t i = 0; i < count; ++i) bad_count += entry_is_damaged(&entries[i]);
   mlxcel_artifact_cache_list_free(count, entries);
   if (!settings->json) mlxcel_cli_message("%zu %s in %s\n", count, count == 1 ? "entry" : "entries", root);
   if (bad_count)
@@ -131,7 +130,7 @@ static int list_entries(const char* root, const cache_settings_t* settings, bool
 static int prune_entries(const char* root, const cache_settings_t* settings) {
   size_t count = 0;
   uint64_t bytes = 0;
-  int exit_code = report_status(mlxcel_artifact_cache_prune(root, (uint32_t)settings->age_days, &count, &bytes));
+  int exit_code = mlxcel_cli_status_report(mlxcel_artifact_cache_prune(root, (uint32_t)settings->age_days, &count, &bytes));
   if (exit_code) return exit_code;
   if (settings->json) {
     json_t* report = json_pack("{s:s, s:I, s:I}", "folder", root, "removed", (json_int_t)count, "removed_bytes", (json_int_t)bytes);
@@ -144,13 +143,18 @@ static int prune_entries(const char* root, const cache_settings_t* settings) {
 static int run_cache(void* settings_memory, const mlxcel_cli_parsed_t* parsed) {
   const cache_settings_t* settings = settings_memory;
   const char* action = parsed->positionals[0];
+  bool prunes = strcmp(action, "prune") == 0;
+  if (!prunes && mlxcel_cli_parsed_source(parsed, "older-than") == MLXCEL_CLI_SOURCE_COMMAND_LINE) {
+    mlxcel_cli_error("--older-than chooses what prune removes; leave it out with %s", action);
+    return MLXCEL_CLI_EXIT_USAGE;
+  }
   char* default_root = NULL;
   if (!settings->folder) {
-    int exit_code = report_status(mlxcel_artifact_cache_default_root(&default_root));
+    int exit_code = mlxcel_cli_status_report(mlxcel_artifact_cache_default_root(&default_root));
     if (exit_code) return exit_code;
   }
   const char* root = settings->folder ? settings->folder : default_root;
-  int exit_code = strcmp(action, "prune") == 0 ? prune_entries(root, settings) : list_entries(root, settings, strcmp(action, "verify") == 0);
+  int exit_code = prunes ? prune_entries(root, settings) : list_entries(root, settings, strcmp(action, "verify") == 0);
   free(default_root);
   return exit_code;
 }

@@ -113,8 +113,8 @@ static const char* profile_state(const tally_t* tally) {
 // Rows that only differ in storage and dtype.
 static bool same_group(const mlxcel_capability_t* left, const mlxcel_capability_t* right) {
   return strcmp(left->profile, right->profile) == 0 && strcmp(left->op, right->op) == 0 && strcmp(left->variant, right->variant) == 0 &&
-         strcmp(left->device, right->device) == 0 && strcmp(left->claim, right->claim) == 0 && strcmp(left->state, right->state) == 0 &&
-         strcmp(left->reason, right->reason) == 0;
+         strcmp(left->device, right->device) == 0 && strcmp(left->claim, right->claim) == 0 && left->is_inferred == right->is_inferred &&
+         strcmp(left->state, right->state) == 0 && strcmp(left->reason, right->reason) == 0;
 }
 
 // How many rows the group of row |index| has from there on; 0 if the row isn't its first.
@@ -138,7 +138,7 @@ static void add_row(mlxcel_cli_table_t* table, const mlxcel_capability_t* row, s
     mlxcel_cli_table_add(table, "%s", "");
   }
   mlxcel_cli_table_add(table, "%s", row->device);
-  mlxcel_cli_table_add(table, "%s", row->claim);
+  mlxcel_cli_table_add(table, "%s%s", row->claim, row->is_inferred ? ", inferred" : "");
   mlxcel_cli_table_add(table, "%s", row->state);
   mlxcel_cli_table_add(table, "%s", row->reason);
 }
@@ -187,9 +187,9 @@ static bool print_rows(const rows_t* rows, bool all) {
 // --- for programs --------------------------------------------------------------------------------------------------------------------------
 
 static json_t* make_row(const mlxcel_capability_t* row) {
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "profile", row->profile, "operation", row->op, "variant", row->variant, "source",
-                   row->source_dtype, "dtype", row->operand_dtype, "device", row->device, "cpu_level", row->cpu_level, "claim", row->claim, "state", row->state,
-                   "reason", row->reason);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s}", "profile", row->profile, "operation", row->op, "variant", row->variant, "source",
+                   row->source_dtype, "dtype", row->operand_dtype, "device", row->device, "cpu_level", row->cpu_level, "claim", row->claim, "inferred",
+                   row->is_inferred, "state", row->state, "reason", row->reason);
 }
 
 static json_t* make_summary(const rows_t* rows, const mlxcel_capability_t* first) {
@@ -211,23 +211,35 @@ static bool print_rows_json(const rows_t* rows, const char* compiler_digest) {
   return mlxcel_cli_json_print(report, 2);
 }
 
+#define NO_CACHE_FOLDER "/dev/null"  // no folder: nothing is read or written there
+
 // --- the command ---------------------------------------------------------------------------------------------------------------------------
 
+// Says why the compiler stays unknown, and drops |status|.
+static void note_unknown_compiler(iree_status_t status) {
+  char text[1024];
+  mlxcel_status_text(status, text, sizeof(text));
+  iree_status_free(status);
+  mlxcel_cli_note("the compiler is unknown, so evidence that depends on it can't be told valid: %s; name one with --compiler", text);
+}
+
 // The digest of the compiler that a module would be made with; empty if there is none, which costs what was compiled its worth.
-static iree_status_t find_compiler_digest(const capabilities_settings_t* settings, mlxcel_sha256_hex_t* out_digest) {
+static void find_compiler_digest(const capabilities_settings_t* settings, mlxcel_sha256_hex_t* out_digest) {
   memset(out_digest, 0, sizeof(*out_digest));
   const char* compiler = settings->compiler ? settings->compiler : MLXCEL_DEFAULT_COMPILER;
-  if (!settings->compiler && (!compiler[0] || access(compiler, X_OK) != 0)) {
-    mlxcel_cli_note("there is no compiler, so evidence that depends on one can't be told valid; name it with --compiler");
-    return iree_ok_status();
+  if (!compiler[0] || access(compiler, X_OK) != 0) {
+    note_unknown_compiler(iree_make_status(IREE_STATUS_NOT_FOUND, "there is no program '%s'", compiler));
+    return;
   }
   char* root = NULL;
-  if (!settings->cache_folder) {
-    IREE_RETURN_IF_ERROR(mlxcel_artifact_cache_default_root(&root));
-  }
-  iree_status_t status = mlxcel_compiler_digest(root ? root : settings->cache_folder, compiler, out_digest);
+  // Without a cache the digest isn't remembered, that is all.
+  if (!settings->cache_folder) iree_status_ignore(mlxcel_artifact_cache_default_root(&root));
+  const char* folder = settings->cache_folder ? settings->cache_folder : root ? root : NO_CACHE_FOLDER;
+  iree_status_t status = mlxcel_compiler_digest(folder, compiler, out_digest);
   free(root);
-  return status;
+  if (iree_status_is_ok(status)) return;
+  memset(out_digest, 0, sizeof(*out_digest));
+  note_unknown_compiler(status);
 }
 
 static int print_capabilities(const capabilities_settings_t* settings, const rows_t* rows, const char* compiler_digest) {
@@ -244,8 +256,8 @@ static int run_capabilities(void* settings_memory, const mlxcel_cli_parsed_t* pa
   const capabilities_settings_t* settings = settings_memory;
   mlxcel_sha256_hex_t compiler;
   rows_t rows = {0};
-  iree_status_t status = find_compiler_digest(settings, &compiler);
-  if (iree_status_is_ok(status)) status = mlxcel_capability_list(settings->evidence_folder, compiler.text, settings->cpu_level, &rows.count, &rows.items);
+  find_compiler_digest(settings, &compiler);
+  iree_status_t status = mlxcel_capability_list(settings->evidence_folder, compiler.text, settings->cpu_level, &rows.count, &rows.items);
   if (!iree_status_is_ok(status)) return report_status(status);
   if (settings->profile) filter_rows(&rows, settings->profile);
   int exit_code = print_capabilities(settings, &rows, compiler.text);

@@ -202,6 +202,7 @@ static int run_chat(void* settings_memory, const mlxcel_cli_parsed_t* parsed) {
   chat.settings = settings_memory;
   chat.shows_marks = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
   int exit_code = mlxcel_cli_target_check(&chat.settings->target);
+  if (!exit_code) exit_code = mlxcel_cli_sampling_check(&chat.settings->sampling);
   if (!exit_code) exit_code = open_chat(&chat);
   if (!exit_code) {
     mlxcel_sampling_t sampling;

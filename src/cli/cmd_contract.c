@@ -16,6 +16,7 @@ typedef struct contract_settings_t {
   const char *profile, *op, *variant, *dtype;
 } contract_settings_t;
 
+// All; cli_profile_choices_test compares.
 static const char* const profile_names[] = {MLXCEL_PROFILE_PINNED_F32,    MLXCEL_PROFILE_MLX_CPU,        MLXCEL_PROFILE_IREE_CANONICAL,
                                             MLXCEL_PROFILE_MLX_CUDA_SM80, MLXCEL_PROFILE_MLX_CUDA_SM90A, NULL};
 static const char* const dtype_names[] = {"f32", "f16", "bf16", NULL};
@@ -43,16 +44,6 @@ static const mlxcel_cli_option_t options[] = {
 };
 static const mlxcel_cli_group_t groups[] = {{"options", options, sizeof(options) / sizeof(options[0]), 0}};
 static const char* const actions[] = {"show", "diff", "verify", NULL};
-
-// Prints and drops |status|.
-static int report_status(iree_status_t status) {
-  if (iree_status_is_ok(status)) return MLXCEL_CLI_EXIT_OK;
-  char text[2048];
-  mlxcel_status_text(status, text, sizeof(text));
-  iree_status_free(status);
-  mlxcel_cli_error("%s", text);
-  return MLXCEL_CLI_EXIT_FAILURE;
-}
 
 //===- What profiles define ---------------------------------------------------------------------------------------------------------------------------===//
 
@@ -89,7 +80,7 @@ static bool print_profile_row(mlxcel_cli_table_t* table, const mlxcel_profile_t*
   char* text = NULL;
   size_t count = 0;
   mlxcel_sha256_hex_t fingerprint;
-  if (report_status(make_profile_text(profile, &everything, &text, &count, &fingerprint))) return false;
+  if (mlxcel_cli_status_report(make_profile_text(profile, &everything, &text, &count, &fingerprint))) return false;
   free(text);
   mlxcel_cli_table_add(table, "%s", profile->name);
   mlxcel_cli_table_add(table, "%zu", count);
@@ -131,7 +122,7 @@ static int show_profile(const mlxcel_profile_t* profile, const contract_settings
   char* text = NULL;
   size_t count = 0;
   mlxcel_sha256_hex_t fingerprint;
-  int exit_code = report_status(make_profile_text(profile, settings, &text, &count, &fingerprint));
+  int exit_code = mlxcel_cli_status_report(make_profile_text(profile, settings, &text, &count, &fingerprint));
   if (!exit_code && count) mlxcel_cli_output_format("%s%s", *shown_count ? "\n" : "", text);
   *shown_count += count;
   free(text);
@@ -154,21 +145,9 @@ static int show_profiles(const contract_settings_t* settings) {
 
 //===- Texts ------------------------------------------------------------------------------------------------------------------------------------------===//
 
-static iree_status_t read_manifest(const char* folder, mlxcel_manifest_t* out_manifest) {
-  char *path = NULL, *text = NULL;
-  size_t size = 0;
-  memset(out_manifest, 0, sizeof(*out_manifest));
-  iree_status_t status = mlxcel_path_join(folder, iree_make_cstring_view(MLXCEL_MANIFEST_FILE_NAME), &path);
-  if (iree_status_is_ok(status)) status = mlxcel_file_read(path, MLXCEL_MANIFEST_FILE_BYTES_MAX, &text, &size);
-  if (iree_status_is_ok(status)) status = mlxcel_manifest_parse(iree_make_string_view(text, size), path, out_manifest);
-  free(text);
-  free(path);
-  return status;
-}
-
 static iree_status_t read_folder(const char* folder, char** out_text, size_t* out_size) {
   mlxcel_manifest_t manifest;
-  iree_status_t status = read_manifest(folder, &manifest);
+  iree_status_t status = mlxcel_manifest_read(folder, NULL, &manifest);
   *out_text = iree_status_is_ok(status) ? strdup(manifest.contract_text) : NULL;
   if (iree_status_is_ok(status) && !*out_text) status = iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the contract of %s", folder);
   if (*out_text) *out_size = strlen(*out_text);
@@ -205,7 +184,7 @@ static int show_contract(const char* name) {
   if (iree_status_is_ok(status)) mlxcel_cli_output_write(text, size);
   mlxcel_parsed_contract_deinitialize(&contract);
   free(text);
-  return report_status(status);
+  return mlxcel_cli_status_report(status);
 }
 
 static int diff_contracts(const char* left_name, const char* right_name) {
@@ -218,7 +197,7 @@ static int diff_contracts(const char* left_name, const char* right_name) {
   if (iree_status_is_ok(status))
     status = mlxcel_contract_diff(iree_make_string_view(left, left_size), iree_make_string_view(right, right_size), &lines, &count);
   if (iree_status_is_ok(status)) status = mlxcel_strbuf_take_status(&lines);
-  int exit_code = report_status(status);
+  int exit_code = mlxcel_cli_status_report(status);
   if (!exit_code) {
     mlxcel_cli_output_write(lines.data, lines.size);
     mlxcel_cli_message("%zu %s\n", count, count == 1 ? "difference" : "differences");
@@ -231,18 +210,11 @@ static int diff_contracts(const char* left_name, const char* right_name) {
 
 //===- Verification -----------------------------------------------------------------------------------------------------------------------------------===//
 
-static iree_status_t check_clauses(const mlxcel_parsed_contract_t* contract) {
-  for (size_t i = 0; i < contract->clause_count; ++i) {
-    IREE_RETURN_IF_ERROR(mlxcel_clause_check(&contract->clauses[i]), "clause %zu", i);
-  }
-  return iree_ok_status();
-}
-
 static iree_status_t verify_text(const char* name, iree_string_view_t text) {
   mlxcel_parsed_contract_t contract;
   mlxcel_sha256_hex_t fingerprint;
   iree_status_t status = mlxcel_contract_parse(text, name, &contract);
-  if (iree_status_is_ok(status)) status = check_clauses(&contract);
+  if (iree_status_is_ok(status)) status = mlxcel_contract_check_profile(&contract, name);
   if (iree_status_is_ok(status)) status = mlxcel_sha256_of(text.data, text.size, &fingerprint);
   if (iree_status_is_ok(status)) {
     mlxcel_cli_output_format("version: %u\nprofile: %s\nclauses: %zu\nfingerprint: %s\n", contract.version, contract.profile, contract.clause_count,
@@ -266,13 +238,13 @@ static iree_status_t verify_folder(const char* folder) {
 }
 
 static int verify_contract(const char* name) {
-  if (mlxcel_path_is_directory(name)) return report_status(verify_folder(name));
+  if (mlxcel_path_is_directory(name)) return mlxcel_cli_status_report(verify_folder(name));
   char* text = NULL;
   size_t size = 0;
   iree_status_t status = mlxcel_file_read(name, MLXCEL_CONTRACT_TEXT_BYTES_MAX, &text, &size);
   if (iree_status_is_ok(status)) status = verify_text(name, iree_make_string_view(text, size));
   free(text);
-  return report_status(status);
+  return mlxcel_cli_status_report(status);
 }
 
 //===- The command ------------------------------------------------------------------------------------------------------------------------------------===//
@@ -319,8 +291,9 @@ const mlxcel_cli_command_t mlxcel_cli_command_contract = {
     .details =
         "CONTRACT is a file with a contract's text, the folder of a compiled module (see mlxcel cache ls) or, for show and diff, the name of a profile.\n"
         "show alone lists the profiles; with an option it prints the clauses that fit. Their source_digest is none: it is build-specific, and the contract\n"
-        "of a compiled module has it. diff prints one line a difference and exits with 1 if there is one. verify reads strictly, checks every value\n"
-        "against its closed set and, in a folder, every digest; it prints version, profile, number of clauses and fingerprint.",
+        "of a compiled module has it. diff prints one line a difference and exits with 1 if there is one. verify reads strictly: every value is of its\n"
+        "closed set, every clause is one that the profile defines and, in a folder, every digest fits; it prints version, profile, number of clauses and\n"
+        "fingerprint.",
     .groups = groups,
     .group_count = 1,
     .positional_name = "action",

@@ -300,6 +300,7 @@ static int run_generate(void* settings_memory, const mlxcel_cli_parsed_t* parsed
   memset(&run, 0, sizeof(run));
   run.settings = settings_memory;
   int exit_code = check_settings(run.settings, parsed);
+  if (!exit_code) exit_code = mlxcel_cli_sampling_check(&run.settings->sampling);
   if (!exit_code) exit_code = prepare_inputs(&run);
   if (!exit_code) exit_code = mlxcel_cli_engine_open(&run.settings->target, &run.settings->run, &run.engine);
   if (!exit_code) {

@@ -173,7 +173,7 @@ static json_t* case_profiles(const oracle_settings_t* settings, const mlxcel_ora
   const mlxcel_profile_t* profile;
   mlxcel_operation_t operation;
   for (size_t i = 0; list && (profile = mlxcel_profile_at(i)) != NULL; ++i) {
-    if (!profile_is_wanted(settings, profile) || !mlxcel_oracle_profile_defines(profile, &item->operation, &operation)) continue;
+    if (!profile_is_wanted(settings, profile) || !mlxcel_oracle_profile_runs(profile, item, &operation)) continue;
     json_array_append_new(list, json_string(profile->name));
   }
   return list;
@@ -265,6 +265,7 @@ static void write_command_line(const oracle_settings_t* settings, const mlxcel_c
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && used < capacity; ++i) {
     if (texts[i].value) used += (size_t)snprintf(buffer + used, capacity - used, " --%s '%s'", texts[i].name, texts[i].value);
   }
+  if (settings->disable_compile && used < capacity) used += (size_t)snprintf(buffer + used, capacity - used, " --mlx-eager");
   if (settings->all && used < capacity) used += (size_t)snprintf(buffer + used, capacity - used, " --all");
   if (settings->case_index >= 0 && used < capacity) used += (size_t)snprintf(buffer + used, capacity - used, " --case %" PRId64, settings->case_index);
   if (used < capacity) snprintf(buffer + used, capacity - used, " --repeat %" PRId64 " --seed %" PRIu64, settings->repeats, settings->seed);
@@ -303,8 +304,8 @@ static bool print_rows(size_t count, const mlxcel_oracle_row_t* rows) {
   for (size_t i = 0; i < count; ++i) {
     const mlxcel_oracle_row_t* row = &rows[i];
     char earned[96], asked[96];
-    mlxcel_oracle_claim_text(row->worst, row->worst->claims.strongest, earned);
-    mlxcel_oracle_claim_text(row->worst, row->worst->claim_asked, asked);
+    mlxcel_oracle_earned_text(row->worst, earned);
+    mlxcel_oracle_asked_text(row->worst, asked);
     mlxcel_cli_table_add(&table, "%s", row->first->class_name);
     mlxcel_cli_table_add(&table, "%s", row->first->profile->name);
     mlxcel_cli_table_add(&table, "%s", mlxcel_dtype_name(row->first->dtype));
@@ -347,7 +348,9 @@ static int print_reports(const oracle_settings_t* settings, const mlxcel_oracle_
   if (!reports->has_reference) mlxcel_cli_note("no reference: %s", reports->reference_missing);
   print_failures(count, rows);
   free(rows);
-  return ok && mlxcel_oracle_reports_pass(reports) ? MLXCEL_CLI_EXIT_OK : MLXCEL_CLI_EXIT_FAILURE;
+  if (reports->record_note[0]) mlxcel_cli_note("%s", reports->record_note);
+  if (reports->record_failure[0]) mlxcel_cli_error("what was shown couldn't be recorded: %s", reports->record_failure);
+  return ok && !reports->record_failure[0] && mlxcel_oracle_reports_pass(reports) ? MLXCEL_CLI_EXIT_OK : MLXCEL_CLI_EXIT_FAILURE;
 }
 
 static int run_oracles(const oracle_settings_t* settings, const mlxcel_cli_parsed_t* parsed, const mlxcel_oracle_options_t* options) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 
@@ -123,5 +124,19 @@ int mlxcel_cli_error_report(mlxcel_error_t* error) {
     mlxcel_cli_error("%s: %s", mlxcel_error_stage(error), mlxcel_error_message(error));
   }
   mlxcel_error_free(error);
+  return cancelled ? MLXCEL_CLI_EXIT_INTERRUPTED : MLXCEL_CLI_EXIT_FAILURE;
+}
+
+int mlxcel_cli_status_report(iree_status_t status) {
+  if (iree_status_is_ok(status)) return MLXCEL_CLI_EXIT_OK;
+  bool cancelled = iree_status_is_cancelled(status);
+  char text[4096];  // a name of every field of a clause fits
+  mlxcel_status_text(status, text, sizeof(text));
+  iree_status_free(status);
+  if (cancelled) {
+    mlxcel_cli_message("mlxcel: interrupted\n");
+  } else {
+    mlxcel_cli_error("%s", text);
+  }
   return cancelled ? MLXCEL_CLI_EXIT_INTERRUPTED : MLXCEL_CLI_EXIT_FAILURE;
 }

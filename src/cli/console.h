@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/base.h"
 #include "mlxcel/mlxcel.h"
 
 // Writes all of |data| to stdout. false: it can't be written (see mlxcel_cli_output_finish), or Ctrl-C came while it was blocked.
@@ -28,6 +29,9 @@ void mlxcel_cli_message(const char* format, ...) __attribute__((format(printf, 1
 
 // Prints and frees |error|; the exit code is 130 if it says that the user cancelled, else 1. NULL: 0.
 int mlxcel_cli_error_report(mlxcel_error_t* error);
+
+// The same for a status of the developer's commands, which is freed.
+int mlxcel_cli_status_report(iree_status_t status);
 
 // stderr shows control sequences / colours: a terminal, TERM isn't "dumb"; for colours NO_COLOR is unset or empty.
 bool mlxcel_cli_stderr_is_terminal(void);

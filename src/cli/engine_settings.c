@@ -14,7 +14,7 @@
 #include "cli/progress.h"
 
 static const char* const devices[] = {"local-task", "local-sync", "cuda", "hip", "metal", NULL};
-static const char* const profiles[] = {"pinned-f32", "mlx-cpu-0.32.4", NULL};
+static const char* const profiles[] = {"pinned-f32", "mlx-cpu-0.32.4", NULL};  // those that run models, the default first; cli_profile_choices_test compares
 static const char* const precisions[] = {"f32", "f16", "bf16", "checkpoint", NULL};
 static const char* const quants[] = {"packed", "dense", NULL};
 static const char* const backends[] = {"xla", NULL};
@@ -42,22 +42,6 @@ const mlxcel_cli_option_t mlxcel_cli_target_options[MLXCEL_CLI_TARGET_OPTION_COU
      TARGET(profile),
      .choices = profiles,
      .help = "numeric contract: pinned-f32 (fast, f32), mlx-cpu-0.32.4 (bit for bit what MLX computes on its CPU, slow) (default pinned-f32)"},
-    {.name = "precision",
-     .type = MLXCEL_CLI_CHOICE,
-     .metavar = "DTYPE",
-     TARGET(precision),
-     .choices = precisions,
-     .environment = "MLXCEL_XLA_PRECISION",
-     .help = "dtype of activations: f32 (pinned-f32), checkpoint (mlx-cpu-0.32.4: the checkpoint's own); f16 and bf16 are refused by name (default: the "
-             "profile's)"},
-    {.name = "quant",
-     .type = MLXCEL_CLI_CHOICE,
-     .metavar = "FORM",
-     TARGET(quant),
-     .choices = quants,
-     .environment = "MLXCEL_XLA_QUANT",
-     .help = "quantized weights on the device: packed, dense (default packed)"},
-    {.name = "backend", .type = MLXCEL_CLI_CHOICE, .metavar = "NAME", TARGET(backend), .choices = backends, .help = "the only backend is xla (default xla)"},
     {.name = "cpu-level",
      .type = MLXCEL_CLI_CHOICE,
      .metavar = "LEVEL",
@@ -77,20 +61,29 @@ const mlxcel_cli_option_t mlxcel_cli_target_options[MLXCEL_CLI_TARGET_OPTION_COU
      .environment = "MLXCEL_XLA_IREE_COMPILE",
      .completion = MLXCEL_CLI_COMPLETE_FILE,
      .help = "the iree-compile program, needed when the module isn't in the cache (default: the one that the build knows)"},
-    {.name = "verbose", .type = MLXCEL_CLI_FLAG, TARGET(verbose), .help = "tell more on stderr"},
     {.name = "quiet", .short_name = 'q', .type = MLXCEL_CLI_FLAG, TARGET(quiet), .help = "no progress, notes and statistics; errors only"},
+    // Behind the shared ones (MLXCEL_CLI_TARGET_SHARED_COUNT).
+    {.name = "precision",
+     .type = MLXCEL_CLI_CHOICE,
+     .metavar = "DTYPE",
+     TARGET(precision),
+     .choices = precisions,
+     .environment = "MLXCEL_XLA_PRECISION",
+     .help = "dtype of activations: f32 (pinned-f32), checkpoint (mlx-cpu-0.32.4: the checkpoint's own); f16 and bf16 are refused by name (default: the "
+             "profile's)"},
+    {.name = "quant",
+     .type = MLXCEL_CLI_CHOICE,
+     .metavar = "FORM",
+     TARGET(quant),
+     .choices = quants,
+     .environment = "MLXCEL_XLA_QUANT",
+     .help = "quantized weights on the device: packed, dense (default packed)"},
+    {.name = "backend", .type = MLXCEL_CLI_CHOICE, .metavar = "NAME", TARGET(backend), .choices = backends, .help = "the only backend is xla (default xla)"},
+    {.name = "verbose", .type = MLXCEL_CLI_FLAG, TARGET(verbose), .help = "tell more on stderr"},
 };
 
 #define RUN(field) .offset = offsetof(mlxcel_cli_run_settings_t, field)
 const mlxcel_cli_option_t mlxcel_cli_run_options[MLXCEL_CLI_RUN_OPTION_COUNT] = {
-    {.name = "ctx",
-     .short_name = 'c',
-     .type = MLXCEL_CLI_INTEGER,
-     .metavar = "N",
-     RUN(context),
-     .minimum = 0,
-     .maximum = MLXCEL_CONTEXT_MAX,
-     .help = "context in tokens; 0 = the model's limit (default 0)"},
     {.name = "threads",
      .short_name = 't',
      .type = MLXCEL_CLI_INTEGER,
@@ -99,6 +92,15 @@ const mlxcel_cli_option_t mlxcel_cli_run_options[MLXCEL_CLI_RUN_OPTION_COUNT] = 
      .minimum = 0,
      .maximum = MLXCEL_THREADS_MAX,
      .help = "workers; 0 = one for each processor that this process may use (default 0)"},
+    // Behind the shared one (MLXCEL_CLI_RUN_SHARED_COUNT).
+    {.name = "ctx",
+     .short_name = 'c',
+     .type = MLXCEL_CLI_INTEGER,
+     .metavar = "N",
+     RUN(context),
+     .minimum = 0,
+     .maximum = MLXCEL_CONTEXT_MAX,
+     .help = "context in tokens; 0 = the model's limit (default 0)"},
     {.name = "chunk",
      .type = MLXCEL_CLI_INTEGER,
      .metavar = "N",
@@ -196,10 +198,20 @@ int mlxcel_cli_target_check(const mlxcel_cli_target_settings_t* target) {
     return MLXCEL_CLI_EXIT_USAGE;
   }
   if (target->quant && strcmp(target->quant, "dense") == 0) {
-    mlxcel_cli_error("quant 'dense' (--quant, MLXCEL_XLA_QUANT) isn't part of profile pinned-f32, whose kernels read the packed weights; use 'packed'");
+    mlxcel_cli_error("quant 'dense' (--quant, MLXCEL_XLA_QUANT) isn't part of profile %s, whose kernels read the packed weights; use 'packed'",
+                     target->profile ? target->profile : profiles[0]);
     return MLXCEL_CLI_EXIT_USAGE;
   }
   mlxcel_log_set_level(target->quiet ? MLXCEL_LOG_ERROR : target->verbose ? MLXCEL_LOG_DEBUG : MLXCEL_LOG_WARNING);
+  return MLXCEL_CLI_EXIT_OK;
+}
+
+int mlxcel_cli_sampling_check(const mlxcel_cli_sampling_settings_t* settings) {
+  for (size_t i = 0; i < settings->stops.count; ++i) {
+    if (settings->stops.items[i][0]) continue;
+    mlxcel_cli_error("option --stop: the text is empty, so it would end every answer before it begins; leave it out");
+    return MLXCEL_CLI_EXIT_USAGE;
+  }
   return MLXCEL_CLI_EXIT_OK;
 }
 

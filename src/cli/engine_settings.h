@@ -21,6 +21,8 @@ typedef struct mlxcel_cli_target_settings_t {
   bool verbose, quiet;
 } mlxcel_cli_target_settings_t;
 #define MLXCEL_CLI_TARGET_OPTION_COUNT 11
+#define MLXCEL_CLI_TARGET_SHARED_COUNT \
+  7  // the first ones, which developers' commands honour too: model, device, profile, cpu-level, cache-dir, compiler, quiet
 extern const mlxcel_cli_option_t mlxcel_cli_target_options[MLXCEL_CLI_TARGET_OPTION_COUNT];
 
 // How it runs.
@@ -28,6 +30,7 @@ typedef struct mlxcel_cli_run_settings_t {
   int64_t context, threads, chunk;  // 0 = automatic
 } mlxcel_cli_run_settings_t;
 #define MLXCEL_CLI_RUN_OPTION_COUNT 3
+#define MLXCEL_CLI_RUN_SHARED_COUNT 1  // threads
 extern const mlxcel_cli_option_t mlxcel_cli_run_options[MLXCEL_CLI_RUN_OPTION_COUNT];
 
 // How tokens are drawn and when drawing ends.
@@ -46,6 +49,9 @@ void mlxcel_cli_sampling_settings_initialize(mlxcel_cli_sampling_settings_t* out
 
 // Checks what the table can't: a model is named, the representation of weights exists. Sets the verbosity. Returns an exit code after printing the error.
 int mlxcel_cli_target_check(const mlxcel_cli_target_settings_t* target);
+
+// The same for what can be told of sampling settings before a model is loaded: no stop string is empty.
+int mlxcel_cli_sampling_check(const mlxcel_cli_sampling_settings_t* settings);
 
 // Fills |out_options| (|run| may be NULL: compile only). The strings are borrowed from |target|.
 void mlxcel_cli_engine_options_make(const mlxcel_cli_target_settings_t* target, const mlxcel_cli_run_settings_t* run, mlxcel_engine_options_t* out_options);

@@ -37,7 +37,12 @@ static int report_unknown_command(const char* name) {
   return MLXCEL_CLI_EXIT_USAGE;
 }
 
-static int print_help(const char* command_name) {
+static int print_help(size_t argc, const char* const* argv) {
+  const char* command_name = argc > 2 ? argv[2] : NULL;
+  if (argc > 3) {
+    mlxcel_cli_error("unexpected argument '%s'; help takes the name of one command", argv[3]);
+    return MLXCEL_CLI_EXIT_USAGE;
+  }
   if (!command_name) {
     mlxcel_cli_help_print();
     return MLXCEL_CLI_EXIT_OK;
@@ -55,12 +60,16 @@ static int run_program(size_t argc, const char* const* argv) {
   }
   const char* name = argv[1];
   if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+    if (argc > 2) {
+      mlxcel_cli_error("unexpected argument '%s'; %s takes none", argv[2], name);
+      return MLXCEL_CLI_EXIT_USAGE;
+    }
     const char* text = mlxcel_version_text();
     size_t size = strlen(text);
     mlxcel_cli_output_format("%s%s", text, size && text[size - 1] == '\n' ? "" : "\n");
     return MLXCEL_CLI_EXIT_OK;
   }
-  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) return print_help(argc > 2 ? argv[2] : NULL);
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) return print_help(argc, argv);
   if (name[0] == '-') {
     mlxcel_cli_error("unknown option '%s' before the command; valid here: --help, --version; options of a command follow its name", name);
     return MLXCEL_CLI_EXIT_USAGE;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "cli/console.h"
 
 // Takes |text|; NULL means that memory ran out.
@@ -42,13 +43,25 @@ void mlxcel_cli_table_deinitialize(mlxcel_cli_table_t* table) {
   memset(table, 0, sizeof(*table));
 }
 
+// Cells may quote files: nothing that a terminal obeys, and one line.
+static char* make_printable(char* text) {
+  size_t capacity = 4 * strlen(text) + 1;
+  char* printable = malloc(capacity);
+  if (printable) mlxcel_text_printable(text, printable, capacity);
+  for (char* c = printable; c && *c; ++c) {
+    if (*c == '\n' || *c == '\t') *c = ' ';
+  }
+  free(text);
+  return printable;
+}
+
 void mlxcel_cli_table_add(mlxcel_cli_table_t* table, const char* format, ...) {
   char* text = NULL;
   va_list args;
   va_start(args, format);
   if (vasprintf(&text, format, args) < 0) text = NULL;
   va_end(args);
-  add_cell(table, text);
+  add_cell(table, text ? make_printable(text) : NULL);
 }
 
 // Columns of a terminal, for text whose characters are all one column wide: continuation bytes of UTF-8 don't count.

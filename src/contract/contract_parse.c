@@ -262,3 +262,87 @@ iree_status_t mlxcel_clause_digest(const mlxcel_clause_t* clause, mlxcel_sha256_
   mlxcel_strbuf_deinitialize(&text);
   return status;
 }
+
+//===- The profile ------------------------------------------------------------------------------------------------------------------------------------===//
+
+#define FOREIGN_NAMED_MAX 5  // clauses that a message names
+
+typedef struct definition_t {
+  const mlxcel_profile_t* profile;
+  mlxcel_contract_t clauses;  // all that the profile defines, without digests
+} definition_t;
+
+static iree_status_t define(void* user_data, const mlxcel_operation_t* operation, const mlxcel_clause_t* clause) {
+  definition_t* definition = user_data;
+  IREE_RETURN_IF_ERROR(mlxcel_contract_add(&definition->clauses, clause));
+  if (!operation->has_bias) return iree_ok_status();
+  // The table's visit takes one dtype of the bias; others make clauses as well, as far as the profile defines them.
+  mlxcel_operation_t other = *operation;
+  for (uint32_t dtype = MLXCEL_DTYPE_F32; dtype <= MLXCEL_DTYPE_BF16; ++dtype) {
+    mlxcel_clause_storage_t storage;
+    other.bias_dtype = (mlxcel_dtype_t)dtype;
+    iree_status_t status = mlxcel_profile_clause(definition->profile, &other, &storage);
+    if (iree_status_is_ok(status)) status = mlxcel_contract_add(&definition->clauses, &storage.clause);
+    if (iree_status_is_unimplemented(status)) {
+      iree_status_ignore(status);
+    } else {
+      IREE_RETURN_IF_ERROR(status);
+    }
+  }
+  return iree_ok_status();
+}
+
+static int compare_texts(const void* key, const void* element) { return strcmp(key, *(char* const*)element); }
+
+static iree_status_t definition_has(const definition_t* definition, const mlxcel_clause_t* clause, bool* out_has) {
+  mlxcel_clause_t semantics = *clause;
+  semantics.source_digest = NULL;
+  mlxcel_strbuf_t text;
+  mlxcel_strbuf_initialize(&text);
+  mlxcel_clause_write(&semantics, &text);
+  iree_status_t status = mlxcel_strbuf_take_status(&text);
+  const mlxcel_contract_t* all = &definition->clauses;
+  *out_has = iree_status_is_ok(status) && all->clause_count && bsearch(text.data, all->clauses, all->clause_count, sizeof(*all->clauses), compare_texts);
+  mlxcel_strbuf_deinitialize(&text);
+  return status;
+}
+
+// Appends the names of clauses that aren't defined.
+static iree_status_t find_foreign(const definition_t* definition, const mlxcel_parsed_contract_t* contract, mlxcel_strbuf_t* names, size_t* out_count) {
+  *out_count = 0;
+  for (size_t i = 0; i < contract->clause_count; ++i) {
+    const mlxcel_clause_t* clause = &contract->clauses[i];
+    bool has = false;
+    IREE_RETURN_IF_ERROR(definition_has(definition, clause, &has));
+    if (has || (*out_count)++ >= FOREIGN_NAMED_MAX) continue;
+    mlxcel_strbuf_append_format(names, "%sclause %zu (%s %s of %s in %s)", *out_count > 1 ? ", " : "", i, mlxcel_op_class_name(clause->op),
+                                mlxcel_op_variant_name(clause->variant), clause->source_dtype, clause->operand_dtype);
+  }
+  return mlxcel_strbuf_take_status(names);
+}
+
+static iree_status_t check_defined(const definition_t* definition, const mlxcel_parsed_contract_t* contract, const char* origin) {
+  mlxcel_strbuf_t names;
+  size_t count = 0;
+  mlxcel_strbuf_initialize(&names);
+  iree_status_t status = find_foreign(definition, contract, &names, &count);
+  if (iree_status_is_ok(status) && count > 0) {
+    status =
+        iree_make_status(IREE_STATUS_FAILED_PRECONDITION, "%s: profile %s of this mlxcel doesn't define %zu of %zu clauses: %s%s; compile the module again",
+                         origin, contract->profile, count, contract->clause_count, names.data, count > FOREIGN_NAMED_MAX ? ", ..." : "");
+  }
+  mlxcel_strbuf_deinitialize(&names);
+  return status;
+}
+
+iree_status_t mlxcel_contract_check_profile(const mlxcel_parsed_contract_t* contract, const char* origin) {
+  if (contract->clause_count == 0) {
+    return iree_make_status(IREE_STATUS_FAILED_PRECONDITION, "%s: the contract has no clause, so it says nothing; compile the module again", origin);
+  }
+  definition_t definition = {.profile = mlxcel_profile_find(iree_make_cstring_view(contract->profile))};  // the reader knows it
+  mlxcel_contract_initialize(contract->profile, &definition.clauses);
+  iree_status_t status = mlxcel_profile_visit(definition.profile, define, &definition);
+  if (iree_status_is_ok(status)) status = check_defined(&definition, contract, origin);
+  mlxcel_contract_deinitialize(&definition.clauses);
+  return status;
+}

@@ -21,6 +21,10 @@ void mlxcel_parsed_contract_deinitialize(mlxcel_parsed_contract_t* contract);
 // repeated; CR, trailing blanks, no final newline). FAILED_PRECONDITION: of an older or newer version, by name. |origin| names the text in messages.
 iree_status_t mlxcel_contract_parse(iree_string_view_t text, const char* origin, mlxcel_parsed_contract_t* out_contract);
 
+// Whether there is a clause at all and the contract's profile defines each of them, whatever the source digest and the dtype of a layer's bias are.
+// FAILED_PRECONDITION: no clause, or names the clauses that the table doesn't have (the first few) and how many they are.
+iree_status_t mlxcel_contract_check_profile(const mlxcel_parsed_contract_t* contract, const char* origin);
+
 // OK if both texts say the same; else FAILED_PRECONDITION naming the first clause and field that differ, with both values. Malformed texts: as above.
 iree_status_t mlxcel_contract_compare(iree_string_view_t expected, iree_string_view_t actual, const char* origin);
 

@@ -473,6 +473,67 @@ static void contract_clause_digest_is_that_of_its_text(void** state) {
   mlxcel_strbuf_deinitialize(&text);
 }
 
+static iree_status_t check_profile(const char* text) {
+  mlxcel_parsed_contract_t parsed;
+  test_require_ok(mlxcel_contract_parse(iree_make_cstring_view(text), "sample.txt", &parsed));
+  iree_status_t status = mlxcel_contract_check_profile(&parsed, "sample.txt");
+  mlxcel_parsed_contract_deinitialize(&parsed);
+  return status;
+}
+
+static void contract_of_a_profile_is_defined_by_it(void** state) {
+  (void)state;
+  for (size_t i = 0; mlxcel_profile_at(i); ++i) {
+    mlxcel_sha256_hex_t fingerprint;
+    char* text = test_profile_contract(mlxcel_profile_at(i), &fingerprint);
+    test_require_ok(check_profile(text));
+    free(text);
+  }
+  char* text = sample_text();  // with source digests, as modules have them
+  test_require_ok(check_profile(text));
+  free(text);
+}
+
+// A layer's bias may have another dtype than its weights.
+static void contract_with_any_bias_of_the_profile_is_defined_by_it(void** state) {
+  (void)state;
+  const mlxcel_profile_t* profile = mlxcel_profile_find(iree_make_cstring_view(MLXCEL_PROFILE_PINNED_F32));
+  const mlxcel_operation_t operation = {.op = MLXCEL_OP_DENSE_MATMUL, .weight_dtype = MLXCEL_DTYPE_BF16, .has_bias = true, .bias_dtype = MLXCEL_DTYPE_F16};
+  mlxcel_contract_t contract;
+  mlxcel_clause_storage_t storage;
+  char* text = NULL;
+  mlxcel_sha256_hex_t fingerprint;
+  mlxcel_contract_initialize(profile->name, &contract);
+  test_require_ok(mlxcel_profile_clause(profile, &operation, &storage));
+  test_require_ok(mlxcel_contract_add(&contract, &storage.clause));
+  test_require_ok(mlxcel_contract_finish(&contract, &text, &fingerprint));
+  mlxcel_contract_deinitialize(&contract);
+  assert_non_null(strstr(text, "+bias-f16"));
+  test_require_ok(check_profile(text));
+  free(text);
+}
+
+static void contract_clause_that_the_profile_does_not_define_is_named(void** state) {
+  (void)state;
+  char* text = sample_text();
+  char* changed = replaced(text, "op=rms-norm", "denormals=keep", "denormals=flush");
+  test_message_t message = test_message_of(check_profile(changed), IREE_STATUS_FAILED_PRECONDITION);
+  assert_non_null(strstr(message.text, "sample.txt"));
+  assert_non_null(strstr(message.text, "1 of 2 clauses: clause 1 (rms-norm plain of bf16 in bf16);"));
+  free(changed);
+  changed = replaced(text, "", "profile=" MLXCEL_PROFILE_MLX_CPU, "profile=" MLXCEL_PROFILE_PINNED_F32);
+  message = test_message_of(check_profile(changed), IREE_STATUS_FAILED_PRECONDITION);
+  assert_non_null(strstr(message.text, MLXCEL_PROFILE_PINNED_F32 " of this mlxcel doesn't define 2 of 2 clauses"));
+  free(changed);
+  free(text);
+}
+
+static void contract_without_clauses_says_nothing(void** state) {
+  (void)state;
+  test_message_t message = test_message_of(check_profile("mlxcel_contract=2\nprofile=pinned-f32\nclauses=0\n"), IREE_STATUS_FAILED_PRECONDITION);
+  assert_non_null(strstr(message.text, "no clause"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(contract_parse_reads_what_was_written),
@@ -496,6 +557,10 @@ int main(void) {
       cmocka_unit_test(contract_diff_pairs_clauses_wherever_they_stand),
       cmocka_unit_test(contract_clause_check_names_field_and_value),
       cmocka_unit_test(contract_clause_digest_is_that_of_its_text),
+      cmocka_unit_test(contract_of_a_profile_is_defined_by_it),
+      cmocka_unit_test(contract_with_any_bias_of_the_profile_is_defined_by_it),
+      cmocka_unit_test(contract_clause_that_the_profile_does_not_define_is_named),
+      cmocka_unit_test(contract_without_clauses_says_nothing),
   };
   return cmocka_run_group_tests_name("contract_parse", tests, NULL, NULL);
 }

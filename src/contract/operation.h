@@ -21,8 +21,11 @@
 //                         outside take cos f32[keys, rope_dims / 2] and sin (same) behind them; others, if has_frequencies, frequencies
 //                         f32[rope_dims / 2]                                                                                -> T[rows, heads * head_dim]
 //   qkv-rope              x T[rows, in], wq W[heads * head_dim, in], wk W[kv_heads * head_dim, in], wv (same), slots, positions,
-//                         cos f32[keys, rope_dims / 2], sin, k_cache T[1, 1, kv_heads, keys, head_dim], v_cache : rotated q  -> T[rows, heads * head_dim]
-//   kv-store              k T[rows, kv_heads * head_dim], v, slots, positions, k_cache T[1, 1, kv_heads, keys, head_dim], v_cache : k_cache comes back
+//                         cos f32[keys, rope_dims / 2], sin, k_cache T[1, 1, kv_heads, keys, head_dim], v_cache : rotated q,
+//                         then the caches with rotated k and with v at the positions, k before v, all flat
+//                                                                             -> T[rows * heads * head_dim + 2 * kv_heads * keys * head_dim]
+//   kv-store              k T[rows, kv_heads * head_dim], v, slots, positions, k_cache T[1, 1, kv_heads, keys, head_dim], v_cache : both
+//                         caches with the rows at their positions, k before v                               -> T[2, 1, kv_heads, keys, head_dim]
 //   prefix-scan           x T[rows, in]: inclusive sums along the last axis (contiguous) or the first (strided)             -> T[rows, in]
 //   cumulative-norm       x T[rows (time), in (frequency), out (channels)], weight W[out]                                   -> T[rows, in, out]
 //   convolution           x T[batch, in_h, in_w, in], w W[out, kernel_h, kernel_w, in] (conv1d: in_h = kernel_h = 1)         -> T[batch, out_h, out_w, out]

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "contract/operation.h"
 
 //===- What a class needs -----------------------------------------------------------------------------------------------------------------------------===//
@@ -118,6 +119,9 @@ static iree_status_t check_heads(const mlxcel_operation_t* operation) {
   uint32_t sizes = class_table[operation->op].sizes;
   if ((sizes & kHeads) && (sizes & kKvHeads) && operation->heads % operation->kv_heads != 0) {
     return unfit(operation, "heads is %" PRId64 "; it must be a multiple of kv_heads %" PRId64, operation->heads, operation->kv_heads);
+  }
+  if (operation->head_dim > MLXCEL_HEAD_DIM_MAX) {
+    return unfit(operation, "head_dim is %" PRId64 "; kernels hold a head of up to %" PRId64, operation->head_dim, (int64_t)MLXCEL_HEAD_DIM_MAX);
   }
   if ((sizes & kRopeDims) && (operation->rope_dims % 2 != 0 || operation->rope_dims > operation->head_dim)) {
     return unfit(operation, "rope_dims is %" PRId64 "; it must be even and at most head_dim %" PRId64, operation->rope_dims, operation->head_dim);
@@ -383,6 +387,15 @@ iree_status_t mlxcel_operation_operands(const mlxcel_operation_t* operation, boo
   return iree_ok_status();
 }
 
+// Elements of q and of both caches; INT64_MAX if they don't fit.
+static int64_t qkv_element_count(const mlxcel_operation_t* o) {
+  const mlxcel_operand_t q = operand_of("q", o->dtype, 3, (const int64_t[]){o->rows, o->heads, o->head_dim});
+  const mlxcel_operand_t caches = operand_of("caches", o->dtype, 4, (const int64_t[]){2, o->kv_heads, o->keys, o->head_dim});
+  uint64_t q_count = mlxcel_operand_element_count(&q), cache_count = mlxcel_operand_element_count(&caches);
+  if (q_count > MLXCEL_OPERAND_ELEMENTS_MAX || cache_count > MLXCEL_OPERAND_ELEMENTS_MAX) return INT64_MAX;
+  return (int64_t)(q_count + cache_count);
+}
+
 static mlxcel_operand_t result_of(const mlxcel_operation_t* o) {
   mlxcel_dtype_t promoted = mlxcel_dtype_promote(o->dtype, o->weight_dtype);
   switch (o->op) {
@@ -402,10 +415,11 @@ static mlxcel_operand_t result_of(const mlxcel_operation_t* o) {
     }
     case MLXCEL_OP_ATTENTION:
     case MLXCEL_OP_ROPE:
-    case MLXCEL_OP_QKV_ROPE:
       return operand_of("result", o->dtype, 2, (const int64_t[]){o->rows, o->heads * o->head_dim});
+    case MLXCEL_OP_QKV_ROPE:
+      return operand_of("result", o->dtype, 1, (const int64_t[]){qkv_element_count(o)});
     case MLXCEL_OP_KV_STORE:
-      return operand_of("result", o->dtype, 5, (const int64_t[]){1, 1, o->kv_heads, o->keys, o->head_dim});
+      return operand_of("result", o->dtype, 5, (const int64_t[]){2, 1, o->kv_heads, o->keys, o->head_dim});
     case MLXCEL_OP_CUMULATIVE_NORM:
       return operand_of("result", o->dtype, 3, (const int64_t[]){o->rows, o->in_features, o->out_features});
     case MLXCEL_OP_CONVOLUTION:

@@ -221,14 +221,14 @@ static void operation_operands_are_those_of_the_table(void** state) {
       [MLXCEL_OP_ROPE] = "x bf16[3,64]; positions i32[3] -> result bf16[3,64]",
       [MLXCEL_OP_KV_STORE] =
           "k bf16[3,32]; v bf16[3,32]; slots i32[3]; positions i32[3]; k_cache bf16[1,1,2,7,16]; v_cache bf16[1,1,2,7,16] -> "
-          "result bf16[1,1,2,7,16]",
+          "result bf16[2,1,2,7,16]",
       [MLXCEL_OP_PREFIX_SCAN] = "x bf16[3,64] -> result bf16[3,64]",
       [MLXCEL_OP_CUMULATIVE_NORM] = "x bf16[3,64,5]; weight f16[5] -> result bf16[3,64,5]",
       [MLXCEL_OP_CONVOLUTION] = "x bf16[2,1,9,64]; w f16[5,1,3,64] -> result bf16[2,1,4,5]",
       [MLXCEL_OP_ACTIVATION_PROJECTION] = "x bf16[3,64]; gate_w f16[5,64]; up_w f16[5,64] -> result f32[3,5]",
       [MLXCEL_OP_QKV_ROPE] =
           "x bf16[3,64]; wq f16[64,64]; wk f16[32,64]; wv f16[32,64]; slots i32[3]; positions i32[3]; cos f32[7,4]; sin f32[7,4]; "
-          "k_cache bf16[1,1,2,7,16]; v_cache bf16[1,1,2,7,16] -> result bf16[3,64]",
+          "k_cache bf16[1,1,2,7,16]; v_cache bf16[1,1,2,7,16] -> result bf16[640]",
   };
   _Static_assert(IREE_ARRAYSIZE(expected) == MLXCEL_OP_COUNT, "every class");
   for (int i = 0; i < MLXCEL_OP_COUNT; ++i) {
@@ -338,6 +338,14 @@ static void operation_with_too_many_elements_is_refused(void** state) {
   mlxcel_operand_t operands[MLXCEL_OPERANDS_MAX];
   size_t count = 0;
   iree_status_t status = mlxcel_operation_operands(&operation, false, operands, &count);
+  assert_true(iree_status_is_invalid_argument(status));
+  iree_status_ignore(status);
+  mlxcel_operation_t caches = fitting(MLXCEL_OP_QKV_ROPE);
+  caches.kv_heads = caches.heads = 1 << 10;
+  caches.head_dim = 1 << 10;
+  caches.keys = 1 << 10;
+  mlxcel_operand_t result;
+  status = mlxcel_operation_result(&caches, &result);  // every operand fits, both caches together don't
   assert_true(iree_status_is_invalid_argument(status));
   iree_status_ignore(status);
   const mlxcel_operand_t huge = {.name = "x", .rank = 3, .dims = {INT64_MAX, INT64_MAX, 2}};

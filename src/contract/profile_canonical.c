@@ -37,11 +37,11 @@
   }
 
 #define SQUARES "square:f32+square-sum:f32+mean:mul-reciprocal-f32+epsilon:f32+root:f32+reciprocal:f32+"
-#define RMS_NORM(name, result, norm_rounding)                                                                                                               \
-  {                                                                                                                                                         \
-    .op = MLXCEL_OP_RMS_NORM, .variants = MLXCEL_V(name), ANY_T, ANY_W(DENSE), FLUSH, .operand_dtype = "P", .accumulator = "f32", .result_dtype = result,   \
-    .rounding = norm_rounding, .association = "sequential", .dequantization = "exact-widen", .constants = "f32-nearest", .functions = "ieee-div+ieee-sqrt", \
-    .algorithm = "linalg:generic"                                                                                                                           \
+#define RMS_NORM(name, operand, result, norm_rounding)                                                                                                        \
+  {                                                                                                                                                           \
+    .op = MLXCEL_OP_RMS_NORM, .variants = MLXCEL_V(name), ANY_T, ANY_W(DENSE), FLUSH, .operand_dtype = operand, .accumulator = "f32", .result_dtype = result, \
+    .rounding = norm_rounding, .association = "sequential", .dequantization = "exact-widen", .constants = "f32-nearest", .functions = "ieee-div+ieee-sqrt",   \
+    .algorithm = "linalg:generic"                                                                                                                             \
   }
 
 #define SOFTMAX(name, A)                                                                                                                                     \
@@ -113,9 +113,9 @@ static const mlxcel_profile_row_t rows[] = {
      .constants = "f32-nearest",
      .functions = "ieee-div+ieee-sqrt",
      .algorithm = "linalg:generic"},
-    RMS_NORM(PLAIN, "P", SQUARES "scale:P+weight:P"),
-    RMS_NORM(GEMMA, "P", "one-plus:W+" SQUARES "scale:P+weight:P"),
-    RMS_NORM(SINGLE_ROUNDING, "T", SQUARES "scale:f32+weight:f32+result:T"),
+    RMS_NORM(PLAIN, "P", "P", SQUARES "scale:P+weight:P"),
+    RMS_NORM(GEMMA, "P", "P", "one-plus:W+" SQUARES "scale:P+weight:P"),
+    RMS_NORM(SINGLE_ROUNDING, "f32", "T", SQUARES "scale:f32+weight:f32+result:T"),
     {.op = MLXCEL_OP_RESIDUAL_ADD, ANY_T, FLUSH, .operand_dtype = "T", .result_dtype = "T", .rounding = "sum:T", .algorithm = "linalg:generic"},
     ACTIVATION(SILU, NULL, SIGMOID "+product:T", "iree-exp+ieee-div"),
     ACTIVATION(GELU_ERF, "T-nearest", ERF_STEPS, "iree-erf+ieee-div"),
@@ -169,10 +169,11 @@ static const mlxcel_profile_row_t rows[] = {
      .operand_dtype = "T",
      .accumulator = "f32",
      .result_dtype = "T",
-     .rounding = "product-sum:fma-f32+result:T",
-     .association = "sequential-fma(kh,kw,c)",
+     .rounding = "product-sum:f32+result:T",
+     .association = "opaque(iree)",  // whether products and sums are fused depends on the shape (one window alone isn't)
      .dequantization = "exact-widen",
      .algorithm = "stablehlo:convolution+linalg:generic",
+     .representable = "no:compiler-order",
      WITHIN(32, FUSION)},
 };
 

@@ -30,11 +30,11 @@
   }
 
 #define SQUARES "square:f32+square-sum:f32+mean:mul-reciprocal-f32+epsilon:f32+root:f32+reciprocal:f32+"
-#define RMS_NORM(name, result, norm_rounding)                                                                                                               \
-  {                                                                                                                                                         \
-    .op = MLXCEL_OP_RMS_NORM, .variants = MLXCEL_V(name), ANY_T, ANY_W(DENSE), EXACT, .operand_dtype = "P", .accumulator = "f32", .result_dtype = result,   \
-    .rounding = norm_rounding, .association = "sequential", .dequantization = "exact-widen", .constants = "f32-nearest", .functions = "ieee-div+ieee-sqrt", \
-    .algorithm = "mlxcel_mlx_rms_norm"                                                                                                                      \
+#define RMS_NORM(name, operand, result, norm_rounding)                                                                                                        \
+  {                                                                                                                                                           \
+    .op = MLXCEL_OP_RMS_NORM, .variants = MLXCEL_V(name), ANY_T, ANY_W(DENSE), EXACT, .operand_dtype = operand, .accumulator = "f32", .result_dtype = result, \
+    .rounding = norm_rounding, .association = "sequential", .dequantization = "exact-widen", .constants = "f32-nearest", .functions = "ieee-div+ieee-sqrt",   \
+    .algorithm = "mlxcel_mlx_rms_norm"                                                                                                                        \
   }
 
 #define SOFTMAX(name, A)                                                                                                            \
@@ -118,9 +118,9 @@ static const mlxcel_profile_row_t rows[] = {
      .constants = "f32-nearest",
      .functions = "ieee-div+ieee-sqrt",
      .algorithm = "mlxcel_mlx_layer_norm"},
-    RMS_NORM(PLAIN, "P", SQUARES "scale:P+weight:P"),
-    RMS_NORM(GEMMA, "P", "one-plus:W+" SQUARES "scale:P+weight:P"),
-    RMS_NORM(SINGLE_ROUNDING, "T", SQUARES "scale:f32+weight:f32+result:T"),
+    RMS_NORM(PLAIN, "P", "P", SQUARES "scale:P+weight:P"),
+    RMS_NORM(GEMMA, "P", "P", "one-plus:W+" SQUARES "scale:P+weight:P"),
+    RMS_NORM(SINGLE_ROUNDING, "f32", "T", SQUARES "scale:f32+weight:f32+result:T"),
     {.op = MLXCEL_OP_RESIDUAL_ADD, ANY_T, EXACT, .operand_dtype = "T", .result_dtype = "T", .rounding = "sum:T", .algorithm = ELEMENTWISE},
     ACTIVATION(SILU, SIGMOID "+product:T", "mlx-exp-1+ieee-div", ELEMENTWISE),
     ACTIVATION(GELU_ERF, ERF_STEPS, "mlx-erf-1+ieee-div", ELEMENTWISE),

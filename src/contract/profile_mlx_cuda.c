@@ -30,11 +30,12 @@
 #define MIDDLE (MLXCEL_B(5) | MLXCEL_B(6))
 
 // qmm: weights dequantized to T, then mma.m16n8k16 with f32 accumulators, blocks of 16 in increasing k.
-#define QMM_MMA(set, widths, weight_rounding, order, kernel)                                                                                                   \
-  {                                                                                                                                                            \
-    .op = MLXCEL_OP_QUANTIZED_MATMUL, .variants = MLXCEL_V(QMM), .dtypes = set, .source = MLXCEL_SOURCE_AFFINE, .bits = widths, .has_no_bias = true, DECLARED, \
-    .operand_dtype = "T", .accumulator = "f32", .result_dtype = "T", .rounding = weight_rounding "+product-sum:mma-f32+result:T",                              \
-    .association = "blocks(16,increasing):opaque(mma-m16n8k16)", .dequantization = order, .algorithm = kernel, CANNOT("mma-internal-sum")                      \
+#define QMM_MMA(set, widths, condition, weight_rounding, order, kernel)                                                                                \
+  {                                                                                                                                                    \
+    .op = MLXCEL_OP_QUANTIZED_MATMUL, .variants = MLXCEL_V(QMM), .dtypes = set, .source = MLXCEL_SOURCE_AFFINE, .bits = widths, .when = condition,     \
+    .has_no_bias = true, DECLARED, .operand_dtype = "T", .accumulator = "f32", .result_dtype = "T",                                                    \
+    .rounding = weight_rounding "+product-sum:mma-f32+result:T", .association = "blocks(16,increasing):opaque(mma-m16n8k16)", .dequantization = order, \
+    .algorithm = kernel, CANNOT("mma-internal-sum")                                                                                                    \
   }
 
 #define FUSED_T "weight:fma-T", "fma-T"
@@ -231,19 +232,24 @@ static const mlxcel_profile_row_t shared_rows[] = {
 
 #define CODES_MMA (MLXCEL_B(4) | MLXCEL_B(8))
 #define CODES_OTHER (MLXCEL_B(2) | MLXCEL_B(3) | MLXCEL_B(5) | MLXCEL_B(6))
-#define F16_QMM \
-  APPLY(QMM_MMA, MLXCEL_D(F16), CODES_MMA, FUSED_T, "mlx-cuda:qmm-sm80"), APPLY(QMM_MMA, MLXCEL_D(F16), CODES_OTHER, FUSED_T, "mlx-cuda:qmm-naive")
+#define F16_QMM                                                                                         \
+  APPLY(QMM_MMA, MLXCEL_D(F16), CODES_MMA, MLXCEL_WHEN_QMM_TILES, FUSED_T, "mlx-cuda:qmm-sm80"),        \
+      APPLY(QMM_MMA, MLXCEL_D(F16), CODES_MMA, MLXCEL_WHEN_QMM_RESIDUE, FUSED_T, "mlx-cuda:qmm-naive"), \
+      APPLY(QMM_MMA, MLXCEL_D(F16), CODES_OTHER, MLXCEL_WHEN_ALWAYS, FUSED_T, "mlx-cuda:qmm-naive")
 
 // bf16 is where the architectures part: sm_80 rounds the product and the sum of a dequantized weight, sm_90a fuses them, and the same goes for w * y + b.
 #define BF16_ROWS(ORDER_T, ORDER_W)                                                                                              \
   APPLY(DEQUANTIZE, MLXCEL_D(BF16), ORDER_W), APPLY(QMV, MLXCEL_D(BF16), NARROW, "32x16", "T", ORDER_T),                         \
       APPLY(QMV, MLXCEL_D(BF16), MIDDLE, "32x8", "T", ORDER_T), APPLY(QMV, MLXCEL_D(BF16), MLXCEL_B(8), "32x8", "f32", ORDER_T), \
-      APPLY(QMM_MMA, MLXCEL_D(BF16), CODES_MMA, ORDER_T, "mlx-cuda:qmm-sm80"), APPLY(QMM_MMA, MLXCEL_D(BF16), CODES_OTHER, ORDER_T, "mlx-cuda:qmm-naive")
+      APPLY(QMM_MMA, MLXCEL_D(BF16), CODES_MMA, MLXCEL_WHEN_QMM_TILES, ORDER_T, "mlx-cuda:qmm-sm80"),                            \
+      APPLY(QMM_MMA, MLXCEL_D(BF16), CODES_MMA, MLXCEL_WHEN_QMM_RESIDUE, ORDER_T, "mlx-cuda:qmm-naive"),                         \
+      APPLY(QMM_MMA, MLXCEL_D(BF16), CODES_OTHER, MLXCEL_WHEN_ALWAYS, ORDER_T, "mlx-cuda:qmm-naive")
 
 static const mlxcel_profile_row_t sm80_rows[] = {
     BF16_ROWS(TWO_ROUND_T, TWO_ROUND_W),
     F16_QMM,
-    LAYER_NORM(MLXCEL_D_HALVES, "weight:T+bias:T"),
+    LAYER_NORM(MLXCEL_D(BF16), "weight:T+bias:T"),
+    LAYER_NORM(MLXCEL_D(F16), "weight:fma-T"),
 };
 
 static const mlxcel_profile_row_t sm90a_rows[] = {

@@ -62,7 +62,7 @@ static const mlxcel_profile_row_t rows[] = {
      .variants = MLXCEL_V(MASK_CAUSAL),
      F32,
      .accumulator = "f32",
-     .rounding = "score:fma-f32+tree:f32+scale-after-dot:f32+exp:f32+sum:f32+tree:f32+value:fma-f32+combine:f32-fma+quotient:f32",
+     .rounding = "score:fma-f32+tree:f32+scale-after-dot:f32+difference:f32+exp:f32+sum:f32+tree:f32+value:fma-f32+combine:f32-fma+quotient:f32",
      .association = "scores:lanes(16,tree)+blocks(64,absolute):lanes(16,tree)+values:sequential+combine:sequential",
      .constants = "f32-nearest",
      .functions = "mlxcel-exp-1+ieee-div",

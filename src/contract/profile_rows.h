@@ -28,10 +28,11 @@ typedef enum mlxcel_row_source_e {
 typedef enum mlxcel_row_when_e {
   MLXCEL_WHEN_ALWAYS,
   MLXCEL_WHEN_ONE_ROW,
-  MLXCEL_WHEN_MANY_ROWS,
-  MLXCEL_WHEN_ATTENTION_SHORT,       // up to 3 rows, head_dim 64, 96 or 128, up to 1024 keys
+  MLXCEL_WHEN_QMM_TILES,             // whole tiles: out a multiple of 128, in of the larger of 64 and the group
+  MLXCEL_WHEN_QMM_RESIDUE,           // anything else
+  MLXCEL_WHEN_ATTENTION_SHORT,       // no plan; up to 3 rows, head_dim 64, 96 or 128, up to 1024 keys
   MLXCEL_WHEN_ATTENTION_LONG,        // the same with more keys
-  MLXCEL_WHEN_ATTENTION_PLAN,        // more rows, head_dim a multiple of 8 up to 128
+  MLXCEL_WHEN_ATTENTION_PLAN,        // 16 bits, head_dim a multiple of 8 up to 128, more than one row or at least 256 keys
   MLXCEL_WHEN_ATTENTION_DECOMPOSED,  // anything else
 } mlxcel_row_when_t;
 

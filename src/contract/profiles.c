@@ -13,8 +13,8 @@ typedef struct profile_entry_t {
 } profile_entry_t;
 
 static const profile_entry_t entries[] = {
-    {{.name = MLXCEL_PROFILE_PINNED_F32, .rope_tables = true}, {&mlxcel_rows_pinned}},
-    {{.name = MLXCEL_PROFILE_MLX_CPU, .reference = "mlx-cpu-0.32.4"}, {&mlxcel_rows_mlx_cpu}},
+    {{.name = MLXCEL_PROFILE_PINNED_F32, .rope_tables = true, .runs_models = true, .precision = "f32"}, {&mlxcel_rows_pinned}},
+    {{.name = MLXCEL_PROFILE_MLX_CPU, .reference = "mlx-cpu-0.32.4", .runs_models = true, .precision = "checkpoint"}, {&mlxcel_rows_mlx_cpu}},
     {{.name = MLXCEL_PROFILE_IREE_CANONICAL, .rope_tables = true}, {&mlxcel_rows_canonical}},
     {{.name = MLXCEL_PROFILE_MLX_CUDA_SM80, .reference = "mlx-cuda-0.32.4-sm80", .is_declared_only = true},
      {&mlxcel_rows_mlx_cuda, &mlxcel_rows_mlx_cuda_sm80}},
@@ -29,6 +29,16 @@ const mlxcel_profile_t* mlxcel_profile_find(iree_string_view_t name) {
     if (iree_string_view_equal(name, iree_make_cstring_view(entries[i].profile.name))) return &entries[i].profile;
   }
   return NULL;
+}
+
+void mlxcel_profile_names(bool only_models, char buffer[MLXCEL_PROFILE_NAMES_BYTES_MAX]) {
+  size_t used = 0;
+  buffer[0] = 0;
+  for (size_t i = 0; i < IREE_ARRAYSIZE(entries) && used < MLXCEL_PROFILE_NAMES_BYTES_MAX; ++i) {
+    const mlxcel_profile_t* profile = &entries[i].profile;
+    if (only_models && !profile->runs_models) continue;
+    used += (size_t)snprintf(buffer + used, MLXCEL_PROFILE_NAMES_BYTES_MAX - used, "%s%s", used ? ", " : "", profile->name);
+  }
 }
 
 // Profiles come from entries only.
@@ -50,26 +60,44 @@ static mlxcel_dtype_t activation_dtype(const mlxcel_profile_row_t* row, const ml
   return row->dtypes ? operation->dtype : operation->weight_dtype;
 }
 
-static bool attention_is_vector(const mlxcel_operation_t* o) { return o->rows < 4 && (o->head_dim == 64 || o->head_dim == 96 || o->head_dim == 128); }
-static bool attention_has_plan(const mlxcel_operation_t* o) { return o->dtype != MLXCEL_DTYPE_F32 && o->head_dim % 8 == 0 && o->head_dim <= 128; }
+// cuDNN comes first: 16-bit types, heads of up to 128, more than one row, or one row over a cache of at least 256 keys (whose steps of 256 it follows).
+#define ATTENTION_PLAN_KEYS_MIN 256
+static bool attention_has_plan(const mlxcel_operation_t* o) {
+  bool fits = o->dtype != MLXCEL_DTYPE_F32 && o->head_dim % 8 == 0 && o->head_dim <= 128;
+  return fits && (o->rows > 1 || o->keys >= ATTENTION_PLAN_KEYS_MIN);
+}
+// Then MLX's own kernel of few rows without an array of masks; what is left is decomposed.
+static bool attention_is_vector(const mlxcel_operation_t* o) {
+  bool fits = o->rows < 4 && (o->head_dim == 64 || o->head_dim == 96 || o->head_dim == 128);
+  return fits && o->variant != MLXCEL_VARIANT_MASK_ADDITIVE && !attention_has_plan(o);
+}
 // The longest row of keys that the kernel of one pass takes.
 #define ATTENTION_SHORT_KEYS_MAX 1024
 
+#define QMM_TILE 128   // outputs of a tile; also a multiple of every group size
+#define QMM_TILE_K 64  // features of a tile, unless a group is wider
+static bool qmm_has_whole_tiles(const mlxcel_operation_t* o) {
+  int64_t k = o->group_size > QMM_TILE_K ? (int64_t)o->group_size : QMM_TILE_K;
+  return o->out_features % QMM_TILE == 0 && o->in_features % k == 0;
+}
+
 static bool when_holds(mlxcel_row_when_t when, const mlxcel_operation_t* o) {
-  bool vector = attention_is_vector(o) && o->variant != MLXCEL_VARIANT_MASK_ADDITIVE;
+  bool vector = attention_is_vector(o);
   switch (when) {
     case MLXCEL_WHEN_ALWAYS:
       return true;
     case MLXCEL_WHEN_ONE_ROW:
       return o->rows == 1;
-    case MLXCEL_WHEN_MANY_ROWS:
-      return o->rows != 1;
+    case MLXCEL_WHEN_QMM_TILES:
+      return qmm_has_whole_tiles(o);
+    case MLXCEL_WHEN_QMM_RESIDUE:
+      return !qmm_has_whole_tiles(o);
     case MLXCEL_WHEN_ATTENTION_SHORT:
       return vector && o->keys <= ATTENTION_SHORT_KEYS_MAX;
     case MLXCEL_WHEN_ATTENTION_LONG:
       return vector && o->keys > ATTENTION_SHORT_KEYS_MAX;
     case MLXCEL_WHEN_ATTENTION_PLAN:
-      return !vector && attention_has_plan(o);
+      return attention_has_plan(o);
     case MLXCEL_WHEN_ATTENTION_DECOMPOSED:
       return !vector && !attention_has_plan(o);
   }
@@ -84,14 +112,17 @@ static void when_example(mlxcel_row_when_t when, mlxcel_operation_t* operation) 
     case MLXCEL_WHEN_ONE_ROW:
       operation->rows = 1;
       break;
-    case MLXCEL_WHEN_MANY_ROWS:
+    case MLXCEL_WHEN_QMM_TILES:
+    case MLXCEL_WHEN_QMM_RESIDUE:
       operation->rows = 16;
+      operation->in_features = QMM_TILE;
+      operation->out_features = when == MLXCEL_WHEN_QMM_TILES ? QMM_TILE : QMM_TILE + 64;
       break;
     case MLXCEL_WHEN_ATTENTION_SHORT:
     case MLXCEL_WHEN_ATTENTION_LONG:
       operation->rows = 1;
       operation->head_dim = 64;
-      operation->keys = when == MLXCEL_WHEN_ATTENTION_SHORT ? ATTENTION_SHORT_KEYS_MAX : ATTENTION_SHORT_KEYS_MAX + 1;
+      operation->keys = when == MLXCEL_WHEN_ATTENTION_SHORT ? ATTENTION_PLAN_KEYS_MIN - 1 : ATTENTION_SHORT_KEYS_MAX + 1;
       break;
     case MLXCEL_WHEN_ATTENTION_PLAN:
     case MLXCEL_WHEN_ATTENTION_DECOMPOSED:

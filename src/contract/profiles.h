@@ -17,9 +17,15 @@ typedef struct mlxcel_profile_t {
       reference;  // what `production-mlx` means for it: "mlx-cpu-0.32.4", ... ; NULL = no production reference of its own (compared with mlx-cpu-0.32.4)
   bool is_declared_only;  // nothing is emitted for it
   bool rope_tables;       // rotary tables come from outside (cos and sin operands)
+  bool runs_models;       // has all that a decoder needs, caches and rows too; others have single operations only
+  const char* precision;  // of a model's activations, as --precision names it: "f32", "checkpoint" (the checkpoint's own dtypes); NULL if it runs no models
 } mlxcel_profile_t;
 const mlxcel_profile_t* mlxcel_profile_find(iree_string_view_t name);
 const mlxcel_profile_t* mlxcel_profile_at(size_t index);  // NULL behind the last
+
+// The names of all profiles, or of those that run models, in the table's order with ", " between them: for messages.
+#define MLXCEL_PROFILE_NAMES_BYTES_MAX 256
+void mlxcel_profile_names(bool only_models, char buffer[MLXCEL_PROFILE_NAMES_BYTES_MAX]);
 
 // A clause with the storage of the texts that were put together for it.
 #define MLXCEL_CLAUSE_TEXT_BYTES_MAX 1536  // the longest clause of the table has about 700 bytes

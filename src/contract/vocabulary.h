@@ -11,8 +11,9 @@
 //   algorithm_version                               1 .. 99
 //   source_digest                                   none, or digests of 64 lowercase hex digits, one a kernel object (up to 3), joined by '+'
 //
-// Tolerances: exact: bit for bit. max-ulp(N): at most N units in the last place of the result's dtype, at the largest magnitude among the terms that are summed
-// into the element. unstated: nothing is promised (clauses that can't be expressed).
+// Tolerances: exact: bit for bit. max-ulp(N): at most N units in the last place of f32, and one of the result's dtype for each rounding
+// boundary of the clause in a 16-bit dtype, at the largest magnitude in the row of results and of the terms that are summed into it. A composition's bound is
+// the sum of its parts'; a clause that flushes may lose results of up to 2^-118. unstated: nothing is promised (clauses that can't be expressed).
 #ifndef MLXCEL_CONTRACT_VOCABULARY_H_
 #define MLXCEL_CONTRACT_VOCABULARY_H_
 

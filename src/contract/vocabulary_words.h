@@ -238,7 +238,8 @@ static word_t derivation_words[] = {
 };
 
 static word_t representable_words[] = {
-    "yes", "no:mma-internal-sum", "no:cublaslt-plan", "no:cudnn-plan", "no:function-not-established", "no:contraction-not-established", NULL,
+    "yes", "no:mma-internal-sum", "no:cublaslt-plan", "no:cudnn-plan", "no:compiler-order", "no:function-not-established", "no:contraction-not-established",
+    NULL,
 };
 
 #endif  // MLXCEL_CONTRACT_VOCABULARY_WORDS_H_

@@ -301,7 +301,7 @@ static void emit_a_kernel_may_only_update(void** state) {
   assert_int_equal(sscanf(line, "    %%%u, %%%u = flow", &first, &second), 2);
   assert_int_equal(second, first + 1);
   char expected[64];
-  snprintf(expected, sizeof(expected), "    return %%%u : tensor<1x1x2x5x16xbf16>\n", first);
+  snprintf(expected, sizeof(expected), " = stablehlo.concatenate %%%u, %%%u, dim = 0 : ", first, second);
   assert_int_equal(count_of(text.mlir, expected), 1);
   golden_text_deinitialize(&text);
 }

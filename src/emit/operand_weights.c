@@ -1,5 +1,7 @@
 #include "emit/operand_weights.h"
 
+#include "emit/canonical/hlo.h"
+
 static mlxcel_weight_tensor_t tensor_of(const mlxcel_value_t* operand) { return (mlxcel_weight_tensor_t){.value = operand}; }
 
 size_t mlxcel_operand_weight(const mlxcel_operation_t* operation, const mlxcel_value_t* operands, int64_t out_features, mlxcel_weight_t* out_weight) {
@@ -43,4 +45,20 @@ mlxcel_value_t mlxcel_operand_rows(mlxcel_module_builder_t* builder, int64_t cou
   mlxcel_module_text(builder, "%%%" PRIu32 " = arith.constant dense<%s> : %s", rows.id, list.data ? list.data : "", mlxcel_value_type(rows).text);
   mlxcel_strbuf_deinitialize(&list);
   return rows;
+}
+
+mlxcel_value_t mlxcel_operand_caches(mlxcel_module_builder_t* builder, const mlxcel_kv_values_t* kv) {
+  const mlxcel_value_t values[] = {kv->k_cache, kv->v_cache};
+  return mlxcel_hlo_concatenate(builder, IREE_ARRAYSIZE(values), values, 0);
+}
+
+static mlxcel_value_t flat(mlxcel_module_builder_t* builder, mlxcel_value_t value) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < value.rank; ++i) count *= value.dims[i];
+  return mlxcel_hlo_reshape(builder, value, 1, &count);
+}
+
+mlxcel_value_t mlxcel_operand_query_and_caches(mlxcel_module_builder_t* builder, mlxcel_value_t q, const mlxcel_kv_values_t* kv) {
+  const mlxcel_value_t values[] = {flat(builder, q), flat(builder, kv->k_cache), flat(builder, kv->v_cache)};
+  return mlxcel_hlo_concatenate(builder, IREE_ARRAYSIZE(values), values, 0);
 }

@@ -15,4 +15,9 @@ mlxcel_attention_shape_t mlxcel_operand_attention_shape(const mlxcel_operation_t
 // i32[count]: |start|, |start| + |step|, ...; positions of rows that are all active are 0, 0, ...
 mlxcel_value_t mlxcel_operand_rows(mlxcel_module_builder_t* builder, int64_t count, int32_t start, int32_t step);
 
+// The caches behind each other, k first: what a kv-store gives back. Bits are moved only.
+mlxcel_value_t mlxcel_operand_caches(mlxcel_module_builder_t* builder, const mlxcel_kv_values_t* kv);
+// q, then the caches, flat: what a qkv-rope gives back. Bits are moved only.
+mlxcel_value_t mlxcel_operand_query_and_caches(mlxcel_module_builder_t* builder, mlxcel_value_t q, const mlxcel_kv_values_t* kv);
+
 #endif  // MLXCEL_EMIT_OPERAND_WEIGHTS_H_

@@ -87,7 +87,8 @@ static mlxcel_value_t emit_qkv_rope(mlxcel_module_builder_t* builder, const mlxc
   for (int i = 0; i < 3; ++i) mlxcel_operand_weight(operation, operands + 1 + i, features[i], &weights[i]);
   const mlxcel_emit_rows_t rows = {.count = operation->rows, .slots = operands[4], .positions = operands[5]};
   mlxcel_kv_values_t kv = {operands[8], operands[9]};
-  return mlxcel_emit_qkv_rope(builder, &rows, &shape, &weights[0], &weights[1], &weights[2], operands[0], operands[6], operands[7], &kv);
+  mlxcel_value_t q = mlxcel_emit_qkv_rope(builder, &rows, &shape, &weights[0], &weights[1], &weights[2], operands[0], operands[6], operands[7], &kv);
+  return mlxcel_operand_query_and_caches(builder, q, &kv);
 }
 
 mlxcel_value_t mlxcel_pinned_emit_operation(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands) {

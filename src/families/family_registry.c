@@ -20,7 +20,7 @@ const mlxcel_family_t* mlxcel_family_find(const char* model_type) {
 
 void mlxcel_emit_options_initialize(mlxcel_emit_options_t* out_options) {
   memset(out_options, 0, sizeof(*out_options));
-  out_options->profile = iree_make_cstring_view("pinned-f32");
+  out_options->profile = IREE_SV(MLXCEL_PROFILE_PINNED_F32);
   // Kernels skip inactive rows at the end, so a half-filled chunk or batch costs what its active rows cost: a few sizes serve all others. Each function of a
   // module costs compile time (docs/decisions/0002-function-sizes.md).
   out_options->prefill_chunks = (mlxcel_program_sizes_t){.count = 1, .values = {128}};
@@ -36,17 +36,13 @@ void mlxcel_emitted_model_deinitialize(mlxcel_emitted_model_t* model) {
   memset(model, 0, sizeof(*model));
 }
 
-// iree-canonical has helpers for operations, none for caches and rows of a decoder.
-static bool profile_runs_models(const mlxcel_profile_t* profile) {
-  return strcmp(profile->name, MLXCEL_PROFILE_PINNED_F32) == 0 || strcmp(profile->name, MLXCEL_PROFILE_MLX_CPU) == 0;
-}
-
 iree_status_t mlxcel_family_emit(const mlxcel_checkpoint_t* checkpoint, const mlxcel_emit_options_t* options, mlxcel_emitted_model_t* out_model) {
   memset(out_model, 0, sizeof(*out_model));
   const mlxcel_profile_t* profile = mlxcel_profile_find(options->profile);
-  if (!profile || !profile_runs_models(profile)) {
-    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "profile '%.*s' runs no models; valid are " MLXCEL_PROFILE_PINNED_F32 " and " MLXCEL_PROFILE_MLX_CPU,
-                            MLXCEL_SV(options->profile));
+  if (!profile || !profile->runs_models) {
+    char names[MLXCEL_PROFILE_NAMES_BYTES_MAX];
+    mlxcel_profile_names(/*only_models=*/true, names);
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "profile '%.*s' runs no models; valid: %s", MLXCEL_SV(options->profile), names);
   }
   const char* model_type = mlxcel_checkpoint_config(checkpoint)->model_type;
   const mlxcel_family_t* family = mlxcel_family_find(model_type);

@@ -372,7 +372,7 @@ static void families_unknown_profile_lists_the_valid_ones(void** state) {
   tiny_llama_t model;
   tiny_llama_initialize(&model);
   emission_t emission = emit(&model);
-  static const char* const unknown[] = {"", "pinned", "pinned-f32 ", "mlx-cpu-0.32.4"};
+  static const char* const unknown[] = {"", "pinned", "pinned-f32 ", "mlx-cpu-0.32.3", "iree-canonical", "mlx-cuda-0.32.4-sm80"};
   for (size_t i = 0; i < COUNT_OF(unknown); ++i) {
     mlxcel_emit_options_t options;
     small_options(&options);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "contract/contract_parse.h"
+#include "emit/operation_emitter.h"
 
 typedef struct coverage_t {
   const mlxcel_profile_t* profile;
@@ -91,4 +92,27 @@ iree_status_t mlxcel_oracle_coverage_visit(const mlxcel_oracle_cases_t* cases, m
   if (iree_status_is_ok(status)) status = mlxcel_profile_visit(coverage.profile, visit_clause, &coverage);
   free(coverage.digests);
   return status;
+}
+
+// The contract of the module that |operation| makes. It is freed by the caller.
+static iree_status_t contract_of(const mlxcel_profile_t* profile, const mlxcel_operation_t* operation, mlxcel_parsed_contract_t* out_contract) {
+  mlxcel_emitted_operation_t emitted;
+  IREE_RETURN_IF_ERROR(mlxcel_emit_operation_module(profile, operation, &emitted));
+  iree_status_t status = mlxcel_contract_parse(iree_make_cstring_view(emitted.contract_text), "the emitted contract", out_contract);
+  mlxcel_emitted_operation_deinitialize(&emitted);
+  return status;
+}
+
+iree_status_t mlxcel_oracle_coverage_unselected(const mlxcel_oracle_cases_t* cases, const mlxcel_profile_t* profile, mlxcel_oracle_selected_fn_t is_selected,
+                                                const void* selection, mlxcel_oracle_contract_fn_t visit, void* user_data) {
+  for (size_t i = 0; i < cases->count; ++i) {
+    mlxcel_operation_t operation;
+    mlxcel_parsed_contract_t contract;
+    if (is_selected(selection, &cases->items[i]) || !mlxcel_oracle_profile_runs(profile, &cases->items[i], &operation)) continue;
+    IREE_RETURN_IF_ERROR(contract_of(profile, &operation, &contract));
+    iree_status_t status = visit(user_data, profile, &contract);
+    mlxcel_parsed_contract_deinitialize(&contract);
+    IREE_RETURN_IF_ERROR(status);
+  }
+  return iree_ok_status();
 }

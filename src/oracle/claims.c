@@ -60,14 +60,13 @@ static void decide_closeness(const mlxcel_claims_input_t* input, mlxcel_claims_t
     claims->earned[MLXCEL_CLAIM_CLOSENESS] = true;
     return;
   }
-  double bound = input->tolerance_ulp * mlxcel_dtype_spacing(input->dtype, input->reference->max_magnitude);
-  claims->earned[MLXCEL_CLAIM_CLOSENESS] = input->tolerance_ulp > 0 && input->reference->max_abs <= bound;
+  claims->earned[MLXCEL_CLAIM_CLOSENESS] = input->tolerance_ulp > 0 && input->reference->row_excess <= 1;
   if (claims->earned[MLXCEL_CLAIM_CLOSENESS]) return;
   char text[MLXCEL_CLAIM_REASON_BYTES];
   if (input->tolerance_ulp == 0) {
     snprintf(text, sizeof(text), "the clause is exact: closeness isn't a claim of it");
   } else {
-    snprintf(text, sizeof(text), "the largest difference %.9g is over the tolerance of %u ulp (%.9g)", input->reference->max_abs, input->tolerance_ulp, bound);
+    snprintf(text, sizeof(text), "a row differs by %.3g times what the tolerance of %u ulp allows", input->reference->row_excess, input->tolerance_ulp);
   }
   append_reason(claims, text);
 }

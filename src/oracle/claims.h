@@ -3,8 +3,8 @@
 // A row may earn several claims; the strongest is reported, and the row passes if it is at least what its profile needs:
 //   production-mlx@<reference>   no bit differs from the reference's result, and repeats agree
 //   canonical-decomposition      no bit differs from the declared decomposition, computed by other code, and repeats agree
-//   mathematical-closeness       every difference to the reference is within the clause's tolerance: max-ulp(N) = N steps of the result's dtype at the largest
-//                                magnitude of the reference; a clause of tolerance `exact` knows no closeness short of equality
+//   mathematical-closeness       every row is within the clause's tolerance (vocabulary.h has its definition); a clause of tolerance `exact` knows no closeness
+//                                short of equality
 #ifndef MLXCEL_ORACLE_CLAIMS_H_
 #define MLXCEL_ORACLE_CLAIMS_H_
 
@@ -21,7 +21,6 @@ typedef struct mlxcel_claims_input_t {
   const mlxcel_comparison_t* decomposition;  // NULL: not evaluated; |decomposition_missing| says why
   const char* decomposition_missing;
   uint32_t tolerance_ulp;  // 0 = exact
-  mlxcel_dtype_t dtype;    // of the result
 } mlxcel_claims_input_t;
 
 typedef struct mlxcel_claims_t {

@@ -31,6 +31,8 @@ static bool bits_are_nan(const float_format_t* format, uint32_t bits) { return (
 
 bool mlxcel_element_is_equal(mlxcel_dtype_t dtype, uint32_t left, uint32_t right) {
   if (left == right) return true;
+  if (dtype == MLXCEL_DTYPE_BF16) return false;  // one NaN only
+  if (dtype == MLXCEL_DTYPE_F16) return left == (right ^ formats[dtype].sign_bit) && bits_are_nan(&formats[dtype], left);
   return bits_are_nan(&formats[dtype], left) && bits_are_nan(&formats[dtype], right);
 }
 
@@ -90,25 +92,57 @@ static void note_first(const mlxcel_operand_t* type, uint64_t index, double refe
   mlxcel_coordinate_of(type, index, out_first->coordinate);
 }
 
-iree_status_t mlxcel_compare(const mlxcel_host_tensor_t* reference, const mlxcel_host_tensor_t* candidate, mlxcel_comparison_t* out_comparison) {
+// What one row adds up to.
+typedef struct row_extent_t {
+  double magnitude, difference;
+} row_extent_t;
+
+static void row_finish(mlxcel_dtype_t dtype, const mlxcel_bound_t* bound, row_extent_t* row, mlxcel_comparison_t* comparison) {
+  if (bound && row->difference > 0) {
+    double limit = bound->f32_units * mlxcel_dtype_spacing(MLXCEL_DTYPE_F32, row->magnitude) + bound->dtype_units * mlxcel_dtype_spacing(dtype, row->magnitude);
+    if (bound->flushes) limit += MLXCEL_FLUSHED_MAX;
+    double excess = limit > 0 ? row->difference / limit : INFINITY;
+    if (excess > comparison->row_excess) comparison->row_excess = excess;
+  }
+  *row = (row_extent_t){0};
+}
+
+// Returns the difference's square, or a negative number if one side isn't finite.
+static double compare_element(const mlxcel_host_tensor_t* reference, const mlxcel_host_tensor_t* candidate, uint64_t index, row_extent_t* row,
+                              mlxcel_comparison_t* comparison) {
+  mlxcel_dtype_t dtype = reference->type.dtype;
+  uint32_t reference_bits = mlxcel_element_bits(dtype, reference->data, index), candidate_bits = mlxcel_element_bits(dtype, candidate->data, index);
+  double left = (double)mlxcel_dtype_widen(dtype, reference->data, index), right = (double)mlxcel_dtype_widen(dtype, candidate->data, index);
+  bool finite = isfinite(left) && isfinite(right);
+  if (isfinite(left) && fabs(left) > row->magnitude) row->magnitude = fabs(left);
+  if (isfinite(left) && fabs(left) > comparison->max_magnitude) comparison->max_magnitude = fabs(left);
+  if (!mlxcel_element_is_equal(dtype, reference_bits, candidate_bits)) {
+    if (comparison->mismatches++ == 0) note_first(&reference->type, index, left, right, reference_bits, candidate_bits, &comparison->first);
+    if (!finite && !(isnan(left) && isnan(right))) row->difference = INFINITY;
+  }
+  double difference = finite ? fabs(right - left) : 0;
+  if (difference > row->difference) row->difference = difference;
+  if (row->difference > comparison->max_abs) comparison->max_abs = row->difference;
+  return finite ? difference * difference : -1;
+}
+
+iree_status_t mlxcel_compare(const mlxcel_host_tensor_t* reference, const mlxcel_host_tensor_t* candidate, const mlxcel_bound_t* bound,
+                             mlxcel_comparison_t* out_comparison) {
   memset(out_comparison, 0, sizeof(*out_comparison));
   IREE_RETURN_IF_ERROR(compare_check(reference, candidate));
-  mlxcel_dtype_t dtype = reference->type.dtype;
-  uint64_t count = mlxcel_operand_element_count(&reference->type), measured = 0;
+  const mlxcel_operand_t* type = &reference->type;
+  uint64_t count = mlxcel_operand_element_count(type), width = type->rank ? (uint64_t)type->dims[type->rank - 1] : 1, measured = 0;
+  row_extent_t row = {0};
   double squares = 0;
   for (uint64_t i = 0; i < count; ++i) {
-    uint32_t reference_bits = mlxcel_element_bits(dtype, reference->data, i), candidate_bits = mlxcel_element_bits(dtype, candidate->data, i);
-    double left = (double)mlxcel_dtype_widen(dtype, reference->data, i), right = (double)mlxcel_dtype_widen(dtype, candidate->data, i);
-    if (isfinite(left) && fabs(left) > out_comparison->max_magnitude) out_comparison->max_magnitude = fabs(left);
-    if (!mlxcel_element_is_equal(dtype, reference_bits, candidate_bits)) {
-      if (out_comparison->mismatches++ == 0) note_first(&reference->type, i, left, right, reference_bits, candidate_bits, &out_comparison->first);
-      if (!isfinite(left) || !isfinite(right)) out_comparison->max_abs = INFINITY;
+    double square = compare_element(reference, candidate, i, &row, out_comparison);
+    if (square >= 0) {
+      squares += square;
+      ++measured;
     }
-    if (!isfinite(left) || !isfinite(right)) continue;
-    double difference = fabs(right - left);
-    if (difference > out_comparison->max_abs) out_comparison->max_abs = difference;
-    squares += difference * difference;
-    ++measured;
+    if (bound && bound->magnitudes && (double)bound->magnitudes[i] > row.magnitude && isfinite(bound->magnitudes[i]))
+      row.magnitude = (double)bound->magnitudes[i];
+    if ((i + 1) % width == 0) row_finish(type->dtype, bound, &row, out_comparison);
   }
   out_comparison->outputs = count;
   out_comparison->rms = measured ? sqrt(squares / (double)measured) : 0;

@@ -24,7 +24,8 @@ static mlxcel_host_tensor_t tensor_of(mlxcel_dtype_t dtype, const float values[2
 static mlxcel_comparison_t compare(mlxcel_dtype_t dtype, const float left[2 * WIDTH], const float right[2 * WIDTH]) {
   mlxcel_host_tensor_t reference = tensor_of(dtype, left), candidate = tensor_of(dtype, right);
   mlxcel_comparison_t comparison;
-  assert_true(iree_status_is_ok(mlxcel_compare(&reference, &candidate, &comparison)));
+  const mlxcel_bound_t bound = {.f32_units = 1};
+  assert_true(iree_status_is_ok(mlxcel_compare(&reference, &candidate, &bound, &comparison)));
   mlxcel_host_tensor_deinitialize(&reference);
   mlxcel_host_tensor_deinitialize(&candidate);
   return comparison;
@@ -53,6 +54,22 @@ static void the_first_divergence_has_place_values_bits_and_steps(void** state) {
   assert_int_equal(comparison.first.candidate_bits, 0x40a00002);
   assert_true(comparison.max_abs == 1);
   assert_true(fabs(comparison.rms - sqrt(1.0 / 6)) < 1e-9);
+}
+
+static void a_large_row_does_not_excuse_a_small_one(void** state) {
+  (void)state;
+  const float left[] = {1, 1, 1, 4096, 4096, 4096}, right[] = {1, 1.5f, 1, 4096, 4096, 4096};
+  mlxcel_comparison_t comparison = compare(MLXCEL_DTYPE_F32, left, right);
+  assert_true(comparison.max_magnitude == 4096 && comparison.max_abs == 0.5);
+  assert_true(comparison.row_excess == 0x1p22);
+}
+
+static void nans_have_no_sign_in_half_precision_and_one_form_in_bf16(void** state) {
+  (void)state;
+  assert_true(mlxcel_element_is_equal(MLXCEL_DTYPE_F32, 0x7fc00000, 0xffc12345));
+  assert_true(mlxcel_element_is_equal(MLXCEL_DTYPE_F16, 0x7d00, 0xfd00));
+  assert_false(mlxcel_element_is_equal(MLXCEL_DTYPE_F16, 0x7d00, 0x7e00));
+  assert_false(mlxcel_element_is_equal(MLXCEL_DTYPE_BF16, 0x7fc0, 0xffc0));
 }
 
 static void zeros_of_either_sign_differ_and_nans_dont(void** state) {
@@ -98,7 +115,7 @@ static void results_of_different_types_are_an_error(void** state) {
   candidate.type.dims[0] = 3;
   candidate.type.dims[1] = 2;
   mlxcel_comparison_t comparison;
-  iree_status_t status = mlxcel_compare(&reference, &candidate, &comparison);
+  iree_status_t status = mlxcel_compare(&reference, &candidate, NULL, &comparison);
   assert_true(iree_status_is_internal(status));
   iree_status_free(status);
   mlxcel_host_tensor_deinitialize(&reference);
@@ -109,6 +126,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(equal_results_have_no_mismatch),
       cmocka_unit_test(the_first_divergence_has_place_values_bits_and_steps),
+      cmocka_unit_test(a_large_row_does_not_excuse_a_small_one),
+      cmocka_unit_test(nans_have_no_sign_in_half_precision_and_one_form_in_bf16),
       cmocka_unit_test(zeros_of_either_sign_differ_and_nans_dont),
       cmocka_unit_test(a_nan_on_one_side_is_infinitely_far),
       cmocka_unit_test(steps_are_counted_in_the_stored_dtype_and_across_zero),

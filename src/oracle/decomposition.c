@@ -83,21 +83,20 @@ static void pinned_attention(const mlxcel_operation_t* operation, const mlxcel_h
                              (int32_t)operation->keys, operation->scale, 0, 1);
 }
 
-// x, wq, wk, wv, slots, positions, cos, sin, k_cache, v_cache. The caches are scratch: the kernel writes them.
-static iree_status_t pinned_qkv_rope(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, float* out) {
+// x, wq, wk, wv, slots, positions, cos, sin, k_cache, v_cache. The kernel writes into the caches behind q, which begin as copies of the operands.
+static void pinned_qkv_rope(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, float* out) {
   size_t next = 1;
   pinned_matrix_t q = pinned_matrix(operation, operands, &next);
   pinned_matrix_t k = pinned_matrix(operation, operands, &next);
   pinned_matrix_t v = pinned_matrix(operation, operands, &next);
-  float* caches = calloc(2, operands[next + 4].size);
-  if (!caches) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for two caches; free memory and try again");
-  float* v_cache = caches + operands[next + 4].size / sizeof(float);
+  float* k_cache = out + operation->rows * operation->heads * operation->head_dim;
+  float* v_cache = k_cache + operands[next + 4].size / sizeof(float);
+  memcpy(k_cache, operands[next + 4].data, operands[next + 4].size);
+  memcpy(v_cache, operands[next + 5].data, operands[next + 5].size);
   mlxcel_reference_qkv_rope(operands[0].data, 0, MATRIX(q), MATRIX(k), MATRIX(v), operands[next + 2].data, 0, operands[next + 3].data, 0, operands[next].data,
-                            0, operands[next + 1].data, 0, caches, 0, v_cache, 0, out, 0, (int32_t)operation->rows, (int32_t)operation->in_features,
+                            0, operands[next + 1].data, 0, k_cache, 0, v_cache, 0, out, 0, (int32_t)operation->rows, (int32_t)operation->in_features,
                             (int32_t)operation->heads, (int32_t)operation->kv_heads, (int32_t)operation->head_dim, (int32_t)(operation->rope_dims / 2),
                             q.format, q.flags, k.format, k.flags, v.format, v.flags, 0, 1, (int32_t)operation->keys, 0, 1);
-  free(caches);
-  return iree_ok_status();
 }
 
 static bool pinned_covers(const mlxcel_operation_t* operation) {
@@ -120,7 +119,7 @@ static bool pinned_covers(const mlxcel_operation_t* operation) {
   }
 }
 
-static iree_status_t pinned_compute(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, const int32_t* rows, float* out) {
+static void pinned_compute(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, const int32_t* rows, float* out) {
   switch (operation->op) {
     case MLXCEL_OP_EMBEDDING:
       pinned_embedding(operation, operands, out);
@@ -135,12 +134,12 @@ static iree_status_t pinned_compute(const mlxcel_operation_t* operation, const m
       pinned_attention(operation, operands, out);
       break;
     case MLXCEL_OP_QKV_ROPE:
-      return pinned_qkv_rope(operation, operands, out);
+      pinned_qkv_rope(operation, operands, out);
+      break;
     default:
       pinned_projection(operation, operands, rows, out);
       break;
   }
-  return iree_ok_status();
 }
 
 static iree_status_t pinned_evaluate(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, mlxcel_host_tensor_t* result) {
@@ -151,9 +150,9 @@ static iree_status_t pinned_evaluate(const mlxcel_operation_t* operation, const 
   int64_t row_count = operation->op == MLXCEL_OP_DEQUANTIZE ? operation->out_features : operation->rows;
   int32_t* rows = row_numbers(row_count);
   if (!rows) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for %" PRId64 " row numbers; free memory and try again", row_count);
-  iree_status_t status = pinned_compute(operation, operands, rows, result->data);
+  pinned_compute(operation, operands, rows, result->data);
   free(rows);
-  return status;
+  return iree_ok_status();
 }
 
 //===- Dispatch -----------------------------------------------------------------------------------------------------------------------------------------===//

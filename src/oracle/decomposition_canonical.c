@@ -71,32 +71,6 @@ static iree_status_t quantized_matmul(const mlxcel_operation_t* operation, const
   return iree_ok_status();
 }
 
-// The window's products in order of kernel row, kernel column and channel; places outside the image contribute nothing.
-static float window_sum(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, const int64_t coordinate[4]) {
-  float sum = 0;
-  for (int64_t kh = 0; kh < operation->kernel_h; ++kh) {
-    for (int64_t kw = 0; kw < operation->kernel_w; ++kw) {
-      int64_t h = coordinate[1] * operation->stride_h - operation->pad_h_low + kh, w = coordinate[2] * operation->stride_w - operation->pad_w_low + kw;
-      if (h < 0 || h >= operation->in_h || w < 0 || w >= operation->in_w) continue;
-      int64_t pixel = ((coordinate[0] * operation->in_h + h) * operation->in_w + w) * operation->in_features;
-      int64_t tap = ((coordinate[3] * operation->kernel_h + kh) * operation->kernel_w + kw) * operation->in_features;
-      for (int64_t c = 0; c < operation->in_features; ++c) sum = fused(at(&operands[0], (uint64_t)(pixel + c)), at(&operands[1], (uint64_t)(tap + c)), sum);
-    }
-  }
-  return sum;
-}
-
-static iree_status_t convolution(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, mlxcel_host_tensor_t* result) {
-  const int64_t* dims = result->type.dims;
-  for (uint64_t i = 0; i < mlxcel_operand_element_count(&result->type); ++i) {
-    int64_t at_index = (int64_t)i;
-    const int64_t coordinate[4] = {at_index / (dims[1] * dims[2] * dims[3]), at_index / (dims[2] * dims[3]) % dims[1], at_index / dims[3] % dims[2],
-                                   at_index % dims[3]};
-    put(result, i, window_sum(operation, operands, coordinate));
-  }
-  return iree_ok_status();
-}
-
 //===- Norms --------------------------------------------------------------------------------------------------------------------------------------------===//
 
 static float inverse_deviation(float variance, float epsilon) { return 1.0f / sqrtf(variance + epsilon); }
@@ -212,12 +186,12 @@ static const evaluate_fn_t evaluators[MLXCEL_OP_COUNT] = {
     [MLXCEL_OP_ROPE] = rope,
     [MLXCEL_OP_PREFIX_SCAN] = prefix_scan,
     [MLXCEL_OP_CUMULATIVE_NORM] = cumulative_norm,
-    [MLXCEL_OP_CONVOLUTION] = convolution,
 };
 
 iree_status_t mlxcel_canonical_evaluate(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, mlxcel_host_tensor_t* result) {
   if (!evaluators[operation->op]) {
-    return iree_make_status(IREE_STATUS_UNIMPLEMENTED, "the clauses of %s name functions of the compiler's (exp, erf, tanh) by their accuracy only",
+    return iree_make_status(IREE_STATUS_UNIMPLEMENTED,
+                            "the clauses of %s leave something to the compiler: functions that are stated by their accuracy only, or an order of sums",
                             mlxcel_op_class_name(operation->op));
   }
   unsigned saved = _mm_getcsr();

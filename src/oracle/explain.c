@@ -97,7 +97,9 @@ static void print_check(explanation_t* explanation, const char* side, const mlxc
                               same ? "the steps are its own" : "THE STEPS ARE NOT ITS OWN");
 }
 
-static iree_status_t print_traces(explanation_t* explanation, uint32_t reference_bits, uint32_t candidate_bits) {
+static iree_status_t print_traces(explanation_t* explanation, uint64_t index) {
+  uint32_t reference_bits = mlxcel_element_bits(explanation->expected.type.dtype, explanation->expected.data, index);
+  uint32_t candidate_bits = mlxcel_element_bits(explanation->expected.type.dtype, explanation->actual.result.data, index);
   mlxcel_order_t order = mlxcel_order_of(explanation->profile);
   mlxcel_trace_t reference, candidate;
   IREE_RETURN_IF_ERROR(mlxcel_trace_compute(MLXCEL_ORDER_MLX, &explanation->sub, &reference));
@@ -133,7 +135,7 @@ static iree_status_t explain_alone(explanation_t* explanation, uint64_t index) {
   bool same_candidate = mlxcel_element_is_equal(dtype, candidate_bits, mlxcel_element_bits(dtype, explanation->actual.result.data, index));
   mlxcel_strbuf_append_format(explanation->text, "alone: reference %08x (%s within the whole), candidate %08x (%s within the whole)\n", reference_bits,
                               same_reference ? "as" : "NOT as", candidate_bits, same_candidate ? "as" : "NOT as");
-  return print_traces(explanation, reference_bits, candidate_bits);
+  return print_traces(explanation, index);
 }
 
 static iree_status_t explain_element(explanation_t* explanation, const mlxcel_comparison_t* comparison, int64_t element) {
@@ -159,7 +161,7 @@ static iree_status_t explain(explanation_t* explanation, const mlxcel_oracle_cas
   IREE_RETURN_IF_ERROR(compute_expected(explanation, &explanation->operation, &explanation->operands, &explanation->expected));
   IREE_RETURN_IF_ERROR(compute_actual(explanation, &explanation->operation, &explanation->operands, &explanation->actual));
   mlxcel_comparison_t comparison;
-  IREE_RETURN_IF_ERROR(mlxcel_compare(&explanation->expected, &explanation->actual.result, &comparison));
+  IREE_RETURN_IF_ERROR(mlxcel_compare(&explanation->expected, &explanation->actual.result, NULL, &comparison));
   print_head(explanation, &comparison);
   return explain_element(explanation, &comparison, element);
 }

@@ -35,6 +35,7 @@ typedef struct case_builder_t {
   mlxcel_oracle_cases_t* cases;
   const char* class_name;
   size_t next_index;
+  bool for_evidence;  // of the cases added now
   bool failed;
 } case_builder_t;
 
@@ -50,7 +51,8 @@ static void add(case_builder_t* builder, mlxcel_operation_t operation) {
     cases->items = items;
     cases->capacity = capacity;
   }
-  cases->items[cases->count++] = (mlxcel_oracle_case_t){.class_name = builder->class_name, .index = builder->next_index++, .operation = operation};
+  cases->items[cases->count++] =
+      (mlxcel_oracle_case_t){.class_name = builder->class_name, .index = builder->next_index++, .operation = operation, .for_evidence = builder->for_evidence};
 }
 
 // Activations and weights that one case combines.
@@ -98,7 +100,9 @@ static void add_qmv(case_builder_t* builder) {
       {1, 2048, 512, 4, 128, false}, {7, 96, 37, 4, 32, false}, {3, 160, 101, 8, 32, false}, {1, 576, 192, 4, 64, true},
   };
   static const matrix_shape_t promoted[] = {{5, 256, 96, 4, 64, false}, {5, 64, 40, 8, 32, true}};
+  static const matrix_shape_t other_widths[] = {{5, 64, 33, 2, 64, false}, {5, 96, 29, 3, 32, false}, {5, 128, 31, 5, 32, false}, {5, 192, 35, 6, 64, false}};
   for (size_t i = 0; i < SAME_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, same_pairs[i], shapes, COUNT_OF(shapes));
+  add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, same_pairs[0], other_widths, COUNT_OF(other_widths));
   for (size_t i = 0; i < MIXED_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_QUANTIZED_MATMUL, mixed_pairs[i], promoted, COUNT_OF(promoted));
 }
 
@@ -116,8 +120,8 @@ static void add_qmm(case_builder_t* builder) {
 
 static void add_dense(case_builder_t* builder) {
   static const matrix_shape_t shapes[] = {
-      {1, 576, 1536, 0, 0, false}, {1, 1536, 576, 0, 0, false}, {1, 576, 4096, 0, 0, false}, {17, 2048, 256, 0, 0, false},
-      {7, 37, 19, 0, 0, false},    {33, 130, 65, 0, 0, false},  {2, 1, 5, 0, 0, false},      {6, 100, 51, 0, 0, true},
+      {1, 576, 1536, 0, 0, false}, {1, 1536, 576, 0, 0, false}, {1, 576, 4096, 0, 0, false}, {17, 2048, 256, 0, 0, false}, {7, 37, 19, 0, 0, false},
+      {33, 130, 65, 0, 0, false},  {2, 1, 5, 0, 0, false},      {6, 100, 51, 0, 0, true},    {1, 100, 1, 0, 0, false},
   };
   static const matrix_shape_t promoted[] = {{6, 50, 40, 0, 0, false}, {5, 66, 20, 0, 0, true}};
   for (size_t i = 0; i < SAME_COUNT; ++i) add_matmuls(builder, MLXCEL_OP_DENSE_MATMUL, same_pairs[i], shapes, COUNT_OF(shapes));
@@ -173,7 +177,9 @@ static void add_activation_projection(case_builder_t* builder) {
   static const matrix_shape_t promoted[] = {{5, 64, 40, 4, 32, false}, {5, 50, 20, 0, 0, false}};
   for (size_t i = 0; i < SAME_COUNT; ++i) {
     for (size_t k = 0; k < COUNT_OF(shapes); ++k) add_matmul(builder, MLXCEL_OP_ACTIVATION_PROJECTION, MLXCEL_VARIANT_SILU, same_pairs[i], &shapes[k]);
+    add_matmul(builder, MLXCEL_OP_ACTIVATION_PROJECTION, MLXCEL_VARIANT_GELU_ERF, same_pairs[i], &shapes[2]);
     add_matmul(builder, MLXCEL_OP_ACTIVATION_PROJECTION, MLXCEL_VARIANT_GELU_TANH, same_pairs[i], &shapes[2]);
+    add_matmul(builder, MLXCEL_OP_ACTIVATION_PROJECTION, MLXCEL_VARIANT_GELU_SIGMOID, same_pairs[i], &shapes[3]);
   }
   for (size_t i = 0; i < MIXED_COUNT; ++i) {
     for (size_t k = 0; k < COUNT_OF(promoted); ++k) add_matmul(builder, MLXCEL_OP_ACTIVATION_PROJECTION, MLXCEL_VARIANT_SILU, mixed_pairs[i], &promoted[k]);
@@ -257,74 +263,75 @@ static void add_cumulative_norm(case_builder_t* builder) {
   for (size_t i = 0; i < MIXED_COUNT; ++i) add_cumulative(builder, mixed_pairs[i], 10, 8, 16);
 }
 
+static const mlxcel_operation_t convolution_shapes[] = {
+    // Gemma3n's subsampling: time padded behind, frequency on both sides.
+    {.variant = MLXCEL_VARIANT_CONV2D,
+     .batch = 1,
+     .in_h = 9,
+     .in_w = 128,
+     .in_features = 1,
+     .out_features = 128,
+     .kernel_h = 3,
+     .kernel_w = 3,
+     .stride_h = 2,
+     .stride_w = 2,
+     .pad_h_high = 2,
+     .pad_w_low = 1,
+     .pad_w_high = 1},
+    {.variant = MLXCEL_VARIANT_CONV2D,
+     .batch = 1,
+     .in_h = 5,
+     .in_w = 64,
+     .in_features = 128,
+     .out_features = 32,
+     .kernel_h = 3,
+     .kernel_w = 3,
+     .stride_h = 2,
+     .stride_w = 2,
+     .pad_h_high = 2,
+     .pad_w_low = 1,
+     .pad_w_high = 1},
+    {.variant = MLXCEL_VARIANT_CONV2D,
+     .batch = 2,
+     .in_h = 7,
+     .in_w = 6,
+     .in_features = 5,
+     .out_features = 3,
+     .kernel_h = 2,
+     .kernel_w = 3,
+     .stride_h = 1,
+     .stride_w = 1,
+     .pad_h_low = 1,
+     .pad_w_low = 2},
+    {.variant = MLXCEL_VARIANT_CONV1D,
+     .batch = 2,
+     .in_h = 1,
+     .in_w = 37,
+     .in_features = 20,
+     .out_features = 7,
+     .kernel_h = 1,
+     .kernel_w = 3,
+     .stride_h = 1,
+     .stride_w = 1,
+     .pad_w_low = 1,
+     .pad_w_high = 1},
+    {.variant = MLXCEL_VARIANT_CONV1D,
+     .batch = 1,
+     .in_h = 1,
+     .in_w = 50,
+     .in_features = 6,
+     .out_features = 10,
+     .kernel_h = 1,
+     .kernel_w = 4,
+     .stride_h = 1,
+     .stride_w = 2,
+     .pad_w_low = 3},
+};
+
 static void add_convolution(case_builder_t* builder) {
-  static const mlxcel_operation_t shapes[] = {
-      // Gemma3n's subsampling: time padded behind, frequency on both sides.
-      {.variant = MLXCEL_VARIANT_CONV2D,
-       .batch = 1,
-       .in_h = 9,
-       .in_w = 128,
-       .in_features = 1,
-       .out_features = 128,
-       .kernel_h = 3,
-       .kernel_w = 3,
-       .stride_h = 2,
-       .stride_w = 2,
-       .pad_h_high = 2,
-       .pad_w_low = 1,
-       .pad_w_high = 1},
-      {.variant = MLXCEL_VARIANT_CONV2D,
-       .batch = 1,
-       .in_h = 5,
-       .in_w = 64,
-       .in_features = 128,
-       .out_features = 32,
-       .kernel_h = 3,
-       .kernel_w = 3,
-       .stride_h = 2,
-       .stride_w = 2,
-       .pad_h_high = 2,
-       .pad_w_low = 1,
-       .pad_w_high = 1},
-      {.variant = MLXCEL_VARIANT_CONV2D,
-       .batch = 2,
-       .in_h = 7,
-       .in_w = 6,
-       .in_features = 5,
-       .out_features = 3,
-       .kernel_h = 2,
-       .kernel_w = 3,
-       .stride_h = 1,
-       .stride_w = 1,
-       .pad_h_low = 1,
-       .pad_w_low = 2},
-      {.variant = MLXCEL_VARIANT_CONV1D,
-       .batch = 2,
-       .in_h = 1,
-       .in_w = 37,
-       .in_features = 20,
-       .out_features = 7,
-       .kernel_h = 1,
-       .kernel_w = 3,
-       .stride_h = 1,
-       .stride_w = 1,
-       .pad_w_low = 1,
-       .pad_w_high = 1},
-      {.variant = MLXCEL_VARIANT_CONV1D,
-       .batch = 1,
-       .in_h = 1,
-       .in_w = 50,
-       .in_features = 6,
-       .out_features = 10,
-       .kernel_h = 1,
-       .kernel_w = 4,
-       .stride_h = 1,
-       .stride_w = 2,
-       .pad_w_low = 3},
-  };
   for (size_t i = 0; i < SAME_COUNT; ++i) {
-    for (size_t k = 0; k < COUNT_OF(shapes); ++k) {
-      mlxcel_operation_t operation = shapes[k];
+    for (size_t k = 0; k < COUNT_OF(convolution_shapes); ++k) {
+      mlxcel_operation_t operation = convolution_shapes[k];
       operation.op = MLXCEL_OP_CONVOLUTION;
       operation.dtype = operation.weight_dtype = operation.bias_dtype = same_pairs[i].dtype;
       add(builder, operation);
@@ -340,7 +347,7 @@ typedef struct rope_shape_t {
 } rope_shape_t;
 
 static void add_qkv_rope(case_builder_t* builder, dtype_pair_t pair, int64_t rows, int64_t width, int64_t heads, int64_t kv_heads, int64_t head_dim,
-                         int64_t rope_dims, uint32_t bits) {
+                         int64_t rope_dims, int64_t keys) {
   mlxcel_operation_t operation = operation_of(MLXCEL_OP_QKV_ROPE, MLXCEL_VARIANT_HALF, pair);
   operation.rows = rows;
   operation.in_features = width;
@@ -348,10 +355,9 @@ static void add_qkv_rope(case_builder_t* builder, dtype_pair_t pair, int64_t row
   operation.kv_heads = kv_heads;
   operation.head_dim = head_dim;
   operation.rope_dims = rope_dims;
-  operation.keys = 80;
+  operation.keys = keys;
   operation.rope_base = 10000.0f;
   operation.scale = 1.0f;
-  operation.bits = bits;
   add(builder, operation);
 }
 
@@ -376,13 +382,15 @@ static void add_rope(case_builder_t* builder) {
       operation.has_frequencies = shape->has_frequencies;
       add(builder, operation);
     }
-    add_qkv_rope(builder, same_pairs[i], 16, 576, 9, 3, 64, 64, 0);
-    add_qkv_rope(builder, same_pairs[i], 5, 130, 4, 2, 80, 32, 0);
+    add_qkv_rope(builder, same_pairs[i], 16, 576, 9, 3, 64, 64, 80);
+    add_qkv_rope(builder, same_pairs[i], 5, 130, 4, 2, 80, 32, 80);
+    add_qkv_rope(builder, same_pairs[i], 7, 66, 6, 2, 37, 34, 10);  // an odd rest of every head isn't rotated; runs of positions and gaps
   }
 }
 
 static void add_dequantize(case_builder_t* builder) {
-  static const matrix_shape_t shapes[] = {{0, 256, 32, 4, 64, false}, {0, 96, 37, 4, 32, false}, {0, 64, 33, 2, 64, false}, {0, 96, 29, 3, 32, false}};
+  static const matrix_shape_t shapes[] = {{0, 256, 32, 4, 64, false}, {0, 96, 37, 4, 32, false},  {0, 64, 33, 2, 64, false}, {0, 96, 29, 3, 32, false},
+                                          {0, 128, 31, 5, 32, false}, {0, 192, 35, 6, 64, false}, {0, 256, 8, 8, 128, false}};
   for (size_t i = 0; i < SAME_COUNT; ++i) {
     add_matmuls(builder, MLXCEL_OP_DEQUANTIZE, same_pairs[i], shapes, COUNT_OF(shapes));
   }
@@ -407,13 +415,18 @@ static void add_embedding(case_builder_t* builder) {
 }
 
 static void add_kv_store(case_builder_t* builder) {
+  static const struct {
+    int64_t rows, kv_heads, head_dim, keys;
+  } shapes[] = {{6, 3, 64, 80}, {8, 2, 37, 11}, {5, 1, 80, 33}, {1, 4, 16, 7}};  // single positions, runs and gaps, one row
   for (size_t i = 0; i < SAME_COUNT; ++i) {
-    mlxcel_operation_t operation = operation_of(MLXCEL_OP_KV_STORE, MLXCEL_VARIANT_NONE, same_pairs[i]);
-    operation.rows = 6;
-    operation.kv_heads = 3;
-    operation.head_dim = 64;
-    operation.keys = 80;
-    add(builder, operation);
+    for (size_t k = 0; k < COUNT_OF(shapes); ++k) {
+      mlxcel_operation_t operation = operation_of(MLXCEL_OP_KV_STORE, MLXCEL_VARIANT_NONE, same_pairs[i]);
+      operation.rows = shapes[k].rows;
+      operation.kv_heads = shapes[k].kv_heads;
+      operation.head_dim = shapes[k].head_dim;
+      operation.keys = shapes[k].keys;
+      add(builder, operation);
+    }
   }
 }
 
@@ -443,7 +456,9 @@ static void add_covering(void* user_data, const mlxcel_operation_t* operation) {
 static iree_status_t cover_class(case_builder_t* builder) {
   for (size_t i = 0; i < COUNT_OF(covering_classes); ++i) {
     if (strcmp(covering_classes[i].class_name, builder->class_name) != 0) continue;
+    builder->for_evidence = true;
     IREE_RETURN_IF_ERROR(mlxcel_oracle_coverage_visit(builder->cases, covering_classes[i].op, add_covering, builder));
+    builder->for_evidence = false;
   }
   return iree_ok_status();
 }
@@ -558,6 +573,11 @@ bool mlxcel_oracle_profile_defines(const mlxcel_profile_t* profile, const mlxcel
   }
   if (count == 1) *out_operation = parts[0];
   return profile->is_declared_only || is_emitted(profile, out_operation);
+}
+
+bool mlxcel_oracle_profile_runs(const mlxcel_profile_t* profile, const mlxcel_oracle_case_t* item, mlxcel_operation_t* out_operation) {
+  if (item->for_evidence && !profile->reference) return false;
+  return mlxcel_oracle_profile_defines(profile, &item->operation, out_operation);
 }
 
 uint64_t mlxcel_oracle_output_count(const mlxcel_operation_t* operation) {

@@ -12,6 +12,7 @@ typedef struct mlxcel_oracle_case_t {
   const char* class_name;  // "q4-qmv"; static
   size_t index;            // within its class: what `oracle explain --case` takes
   mlxcel_operation_t operation;
+  bool for_evidence;  // one of many storages that differ in their unpacking only: run where evidence is asked clause by clause
 } mlxcel_oracle_case_t;
 
 typedef struct mlxcel_oracle_cases_t {
@@ -28,6 +29,9 @@ bool mlxcel_oracle_class_is_known(iree_string_view_t name);
 
 // |operation| as |profile| runs it: a profile that tells few rows from many gets variant qmv or qmm. false: the profile doesn't define it (or a part of it).
 bool mlxcel_oracle_profile_defines(const mlxcel_profile_t* profile, const mlxcel_operation_t* operation, mlxcel_operation_t* out_operation);
+// The same of a case; false also for a case that only evidence needs, under a profile whose evidence isn't asked clause by clause (one without a production
+// reference).
+bool mlxcel_oracle_profile_runs(const mlxcel_profile_t* profile, const mlxcel_oracle_case_t* item, mlxcel_operation_t* out_operation);
 
 // Elements of the result; 0 if the operation is malformed.
 uint64_t mlxcel_oracle_output_count(const mlxcel_operation_t* operation);

@@ -67,7 +67,7 @@ static uint64_t outputs_of(const char* class_name, const mlxcel_profile_t* profi
     const mlxcel_oracle_case_t* item = &cases.items[i];
     mlxcel_operation_t operation;
     if (strcmp(item->class_name, class_name) != 0 || item->operation.dtype != dtype) continue;
-    if (mlxcel_oracle_profile_defines(profile, &item->operation, &operation)) outputs += mlxcel_oracle_output_count(&operation);
+    if (mlxcel_oracle_profile_runs(profile, item, &operation)) outputs += mlxcel_oracle_output_count(&operation);
   }
   return outputs;
 }

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/log.h"
+#include "oracle/case_coverage.h"
 #include "oracle/decomposition.h"
+#include "oracle/magnitude.h"
 #include "oracle/recorder.h"
 
 #define SEED_DEFAULT 20260822u  // any number; fixed, so that runs can be compared
@@ -52,10 +55,11 @@ typedef struct run_t {
   atomic_size_t next_job, built_count;
   mlxcel_reference_t* reference;
   run_expected_t expected;
+  char reference_build[64];  // "" without a reference
   mlxcel_device_t* devices[DEVICE_COUNT];
-  mlxcel_identity_t identities[DEVICE_COUNT];
-  bool has_identity;
+  mlxcel_identity_t identities[DEVICE_COUNT];  // without a compiler: that is every job's own
   mlxcel_recorder_t recorder;
+  char* evidence_folder;
 } run_t;
 
 static bool is_cancelled(const mlxcel_oracle_options_t* options) { return options->cancelled && options->cancelled(options->user_data); }
@@ -141,7 +145,7 @@ static iree_status_t make_jobs(run_t* run) {
     const mlxcel_profile_t* profile;
     for (size_t k = 0; (profile = mlxcel_profile_at(k)) != NULL; ++k) {
       run_job_t* job = &run->jobs[run->job_count];
-      if (!profile_is_selected(run->options, profile) || !mlxcel_oracle_profile_defines(profile, &item->operation, &job->operation)) continue;
+      if (!profile_is_selected(run->options, profile) || !mlxcel_oracle_profile_runs(profile, item, &job->operation)) continue;
       job->item = item;
       job->profile = profile;
       ++run->job_count;
@@ -201,12 +205,31 @@ iree_status_t mlxcel_oracle_reference_result(mlxcel_reference_t* reference, cons
   return status;
 }
 
+// Whether the program that answers is the one that this build made: another's word for its identity isn't taken.
+static bool reference_is_own(void) {
+  const char* named = getenv("MLXCEL_MLX_REFERENCE");
+  return !named || !named[0] || strcmp(named, MLXCEL_MLX_REFERENCE_PROGRAM) == 0;
+}
+
+// What claims against the reference must call it.
+static void name_reference(run_t* run) {
+  static const char unknown[] = "unknown-";
+  const char* build = run->reports->reference.build;
+  bool says_unknown = strncmp(build, unknown, sizeof(unknown) - 1) == 0;
+  int size = snprintf(run->reference_build, sizeof(run->reference_build), "%s%s%s", reference_is_own() || says_unknown ? "" : unknown, build,
+                      run->options->disable_compile ? "-eager" : "");
+  if (size >= (int)sizeof(run->reference_build)) snprintf(run->reference_build, sizeof(run->reference_build), "%smlx", unknown);
+}
+
+static bool reference_is_pinned(const run_t* run) { return strcmp(run->reference_build, MLXCEL_MLX_REFERENCE) == 0; }
+
 static void open_reference(run_t* run) {
   const mlxcel_reference_options_t options = {.disable_compile = run->options->disable_compile};
   iree_status_t status = mlxcel_reference_open(&options, &run->reference);
   if (iree_status_is_ok(status)) {
     run->reports->reference = *mlxcel_reference_identity(run->reference);
     run->reports->has_reference = true;
+    name_reference(run);
   } else {
     consume(status, run->reports->reference_missing, sizeof(run->reports->reference_missing));
   }
@@ -250,6 +273,7 @@ static void report_begin(const run_t* run, const run_job_t* job, const char* dev
   report->seed = run->options->seed;
   report->repeats = run->options->repeats;
   report->outputs = mlxcel_oracle_output_count(&job->operation);
+  snprintf(report->reference_build, sizeof(report->reference_build), "%s", run->reference_build);
   snprintf(report->variant, sizeof(report->variant), "%s", mlxcel_op_variant_name(job->operation.variant));
   snprintf(report->device, sizeof(report->device), "%s", device);
   mlxcel_operation_shape_text(&job->operation, report->shape, sizeof(report->shape));
@@ -282,35 +306,61 @@ static void report_candidate(const run_job_t* job, const mlxcel_identity_t* iden
   report_kernels(contract, candidate->kernel, sizeof(candidate->kernel));
 }
 
-// The tolerance of a composition is the sum of its parts'.
-static iree_status_t tolerance_of(const mlxcel_parsed_contract_t* contract, uint32_t* out_ulp) {
-  *out_ulp = 0;
+// Rounding boundaries of |clause| in |dtype|.
+static uint32_t roundings_in(const mlxcel_clause_t* clause, mlxcel_dtype_t dtype) {
+  char token[16];
+  uint32_t count = 0;
+  if (!clause->rounding || dtype == MLXCEL_DTYPE_F32) return 0;
+  size_t size = (size_t)snprintf(token, sizeof(token), ":%s", mlxcel_dtype_name(dtype));
+  for (const char* at = clause->rounding; (at = strstr(at, token)) != NULL; at += size) count += at[size] == '+' || at[size] == 0;
+  return count;
+}
+
+// A composition's bound is the sum of its parts'.
+static iree_status_t bound_of(const mlxcel_parsed_contract_t* contract, mlxcel_dtype_t dtype, mlxcel_bound_t* out_bound) {
+  *out_bound = (mlxcel_bound_t){0};
   for (size_t i = 0; i < contract->clause_count; ++i) {
     uint32_t ulp;
     if (!mlxcel_tolerance_parse(contract->clauses[i].tolerance, &ulp)) {
       return iree_make_status(IREE_STATUS_INTERNAL, "tolerance '%s' of a clause can't be read; report this", contract->clauses[i].tolerance);
     }
-    *out_ulp += ulp;
+    out_bound->f32_units += ulp;
+    out_bound->dtype_units += roundings_in(&contract->clauses[i], dtype);
+    out_bound->flushes |= contract->clauses[i].denormals && strcmp(contract->clauses[i].denormals, "flush") == 0;
   }
   return iree_ok_status();
+}
+
+// Compares with the reference within the contract's tolerance.
+static iree_status_t report_compare(const run_t* run, const run_job_t* job, const mlxcel_oracle_operands_t* operands, const mlxcel_candidate_run_t* result,
+                                    mlxcel_bound_t* bound, mlxcel_oracle_report_t* report) {
+  float* magnitudes = NULL;
+  IREE_RETURN_IF_ERROR(mlxcel_term_magnitudes(&job->operation, operands->tensors, &magnitudes));
+  bound->magnitudes = magnitudes;
+  iree_status_t status = mlxcel_compare(&run->expected.result, &result->result, bound, &report->comparison);
+  bound->magnitudes = NULL;
+  free(magnitudes);
+  report->has_comparison = iree_status_is_ok(status);
+  return status;
 }
 
 // Compares with the reference and the declared decomposition and decides the claims.
 static iree_status_t report_judge(run_t* run, const run_job_t* job, const mlxcel_oracle_operands_t* operands, const mlxcel_candidate_run_t* result,
                                   const mlxcel_parsed_contract_t* contract, mlxcel_oracle_report_t* report) {
-  mlxcel_claims_input_t input = {.repeats_agree = result->repeats_agree, .dtype = result->result.type.dtype, .reference_missing = run->expected.missing};
-  report->result_dtype = input.dtype;
-  IREE_RETURN_IF_ERROR(tolerance_of(contract, &input.tolerance_ulp));
+  mlxcel_claims_input_t input = {.repeats_agree = result->repeats_agree, .reference_missing = run->expected.missing};
+  mlxcel_bound_t bound;
+  report->result_dtype = result->result.type.dtype;
+  IREE_RETURN_IF_ERROR(bound_of(contract, report->result_dtype, &bound));
+  input.tolerance_ulp = bound.f32_units;
   if (run->expected.has_result) {
-    IREE_RETURN_IF_ERROR(mlxcel_compare(&run->expected.result, &result->result, &report->comparison));
-    report->has_comparison = true;
+    IREE_RETURN_IF_ERROR(report_compare(run, job, operands, result, &bound, report));
     input.reference = &report->comparison;
   }
   char missing[MLXCEL_CLAIM_REASON_BYTES] = "";
   mlxcel_host_tensor_t declared;
   iree_status_t status = mlxcel_decomposition_evaluate(job->profile, &job->operation, operands->tensors, &declared);
   if (iree_status_is_ok(status)) {
-    status = mlxcel_compare(&declared, &result->result, &report->decomposition);
+    status = mlxcel_compare(&declared, &result->result, NULL, &report->decomposition);
     mlxcel_host_tensor_deinitialize(&declared);
     IREE_RETURN_IF_ERROR(status);
     report->has_decomposition = true;
@@ -348,35 +398,63 @@ static iree_status_t report_measure(run_t* run, const run_job_t* job, size_t dev
 
 //===- Jobs ---------------------------------------------------------------------------------------------------------------------------------------------===//
 
-static iree_status_t identities_query(run_t* run, const run_job_t* job) {
-  if (run->has_identity) return iree_ok_status();
+// Everything that takes part but the compiler.
+static iree_status_t identities_query(run_t* run) {
   for (size_t i = 0; i < DEVICE_COUNT; ++i) {
     const char* level = mlxcel_kernel_level_name(run->candidate_options.level);
-    IREE_RETURN_IF_ERROR(mlxcel_identity_query(devices[i], level, job->candidate.manifest.compiler.digest.text, &run->identities[i]));
+    IREE_RETURN_IF_ERROR(mlxcel_identity_query(devices[i], level, NULL, &run->identities[i]));
   }
-  run->has_identity = true;
   return iree_ok_status();
 }
 
-// Whether what this run shows may be recorded at all.
-static bool records(const run_t* run, const run_job_t* job) {
-  return (!run->options->no_evidence || run->options->record_path) && run->options->case_index < 0 && !job->candidate.is_altered;
+// With the compiler that made this very module.
+static mlxcel_identity_t identity_of(const run_t* run, const run_job_t* job, size_t device_index) {
+  mlxcel_identity_t identity = run->identities[device_index];
+  identity.compiler = job->candidate.manifest.compiler.digest;
+  return identity;
+}
+
+// Whether the report's own comparison could show what its profile needs.
+static bool was_compared(const mlxcel_oracle_report_t* report) {
+  return report->claim_asked == MLXCEL_CLAIM_CANONICAL ? report->has_decomposition : report->has_comparison;
+}
+
+static bool wants_records(const mlxcel_oracle_options_t* options) {
+  bool altered = options->mutation || options->pinned_object_path || options->mlx_object_path;
+  return (!options->no_evidence || options->record_path) && options->case_index < 0 && !altered;
+}
+
+// Production is earned against the build that the profile names, not against one that happens to agree.
+static bool report_passes(const run_t* run, const mlxcel_oracle_report_t* report) {
+  if (report->claims.strongest < report->claim_asked) return false;
+  return report->claim_asked != MLXCEL_CLAIM_PRODUCTION || reference_is_pinned(run);
+}
+
+static iree_status_t record_report(run_t* run, const run_job_t* job, const mlxcel_identity_t* identity, const mlxcel_parsed_contract_t* contract,
+                                   const mlxcel_oracle_report_t* report) {
+  const mlxcel_recorder_case_t shown = {.profile = job->profile,
+                                        .contract = contract,
+                                        .identity = identity,
+                                        .claims = &report->claims,
+                                        .was_compared = was_compared(report),
+                                        .outputs = report->was_run ? report->outputs : 0,
+                                        .repeats = run->options->repeats};
+  return mlxcel_recorder_add(&run->recorder, &shown);
 }
 
 static iree_status_t run_on_device(run_t* run, const run_job_t* job, size_t device_index, const mlxcel_oracle_operands_t* operands,
                                    const mlxcel_parsed_contract_t* contract) {
   mlxcel_oracle_report_t* report = NULL;
+  const mlxcel_identity_t identity = identity_of(run, job, device_index);
   IREE_RETURN_IF_ERROR(mlxcel_oracle_reports_add(run->reports, &report));
   report_begin(run, job, devices[device_index], report);
-  report_candidate(job, &run->identities[device_index], contract, report);
+  report_candidate(job, &identity, contract, report);
   report_operands(operands, report);
   iree_status_t status = report_measure(run, job, device_index, operands, contract, report);
   if (!iree_status_is_ok(status)) consume(status, report->claims.reason, sizeof(report->claims.reason));
-  report->passes = report->claims.strongest >= report->claim_asked;
-  if (!records(run, job)) return iree_ok_status();
-  const char* libmlx = run->reference ? run->reports->reference.libmlx.text : NULL;
-  return mlxcel_recorder_add(&run->recorder, job->profile, contract, &run->identities[device_index], libmlx, &report->claims, report->outputs,
-                             run->options->repeats);
+  report->passes = report_passes(run, report);
+  if (!wants_records(run->options) || job->candidate.is_altered) return iree_ok_status();
+  return record_report(run, job, &identity, contract, report);
 }
 
 // A case that couldn't be built: its reports earn nothing.
@@ -408,7 +486,6 @@ static iree_status_t run_on_devices(run_t* run, const run_job_t* job, const mlxc
 
 static iree_status_t run_job(run_t* run, run_job_t* job) {
   if (!iree_status_is_ok(job->status)) return report_failure(run, job);
-  IREE_RETURN_IF_ERROR(identities_query(run, job));
   expect(run, job->item);
   mlxcel_parsed_contract_t contract;
   IREE_RETURN_IF_ERROR(mlxcel_contract_parse(iree_make_cstring_view(job->candidate.emitted.contract_text), "the emitted contract", &contract));
@@ -446,24 +523,44 @@ static iree_status_t run_all(run_t* run) {
 //===- Evidence -----------------------------------------------------------------------------------------------------------------------------------------===//
 
 // Cases that couldn't be built take their clauses' claims away too.
+static iree_status_t recorder_note_failure(run_t* run, const run_job_t* job, const mlxcel_oracle_report_t* report) {
+  mlxcel_emitted_operation_t emitted;
+  mlxcel_parsed_contract_t contract;
+  IREE_RETURN_IF_ERROR(mlxcel_emit_operation_module(job->profile, &job->operation, &emitted));
+  iree_status_t status = mlxcel_contract_parse(iree_make_cstring_view(emitted.contract_text), "the emitted contract", &contract);
+  mlxcel_emitted_operation_deinitialize(&emitted);
+  IREE_RETURN_IF_ERROR(status);
+  size_t device = strcmp(report->device, devices[0]) == 0 ? 0 : 1;
+  status = record_report(run, job, &run->identities[device], &contract, report);
+  mlxcel_parsed_contract_deinitialize(&contract);
+  return status;
+}
+
 static iree_status_t recorder_note_failures(run_t* run) {
-  for (size_t i = 0; i < run->reports->count && run->has_identity; ++i) {
+  for (size_t i = 0; i < run->reports->count; ++i) {
     const mlxcel_oracle_report_t* report = &run->reports->items[i];
     if (report->was_run || report->profile->is_declared_only || report->contract_version) continue;
     for (size_t k = 0; k < run->job_count; ++k) {
       const run_job_t* job = &run->jobs[k];
       if (job->profile != report->profile || job->item->class_name != report->class_name || job->item->index != report->case_index) continue;
-      mlxcel_emitted_operation_t emitted;
-      mlxcel_parsed_contract_t contract;
-      IREE_RETURN_IF_ERROR(mlxcel_emit_operation_module(job->profile, &job->operation, &emitted));
-      iree_status_t status = mlxcel_contract_parse(iree_make_cstring_view(emitted.contract_text), "the emitted contract", &contract);
-      mlxcel_emitted_operation_deinitialize(&emitted);
-      IREE_RETURN_IF_ERROR(status);
-      size_t device = strcmp(report->device, devices[0]) == 0 ? 0 : 1;
-      status = mlxcel_recorder_add(&run->recorder, job->profile, &contract, &run->identities[device], NULL, &report->claims, 0, run->options->repeats);
-      mlxcel_parsed_contract_deinitialize(&contract);
-      IREE_RETURN_IF_ERROR(status);
+      IREE_RETURN_IF_ERROR(recorder_note_failure(run, job, report));
     }
+  }
+  return iree_ok_status();
+}
+
+static bool is_selected(const void* options, const mlxcel_oracle_case_t* item) { return case_is_selected(options, item); }
+
+static iree_status_t note_missed(void* user_data, const mlxcel_profile_t* profile, const mlxcel_parsed_contract_t* contract) {
+  return mlxcel_recorder_miss(user_data, profile, contract);
+}
+
+// Clauses of cases that this run left out: what it shows of them is too little.
+static iree_status_t recorder_note_missed(run_t* run) {
+  const mlxcel_profile_t* profile;
+  for (size_t i = 0; (profile = mlxcel_profile_at(i)) != NULL; ++i) {
+    if (profile->is_declared_only || !profile_is_selected(run->options, profile)) continue;
+    IREE_RETURN_IF_ERROR(mlxcel_oracle_coverage_unselected(&run->cases, profile, is_selected, run->options, note_missed, &run->recorder));
   }
   return iree_ok_status();
 }
@@ -471,22 +568,79 @@ static iree_status_t recorder_note_failures(run_t* run) {
 static iree_status_t record_file(const run_t* run) {
   mlxcel_evidence_list_t list;
   char* text = NULL;
-  IREE_RETURN_IF_ERROR(mlxcel_recorder_list(&run->recorder, MLXCEL_PROFILE_PINNED_F32, &list));
-  iree_status_t status = mlxcel_evidence_list_to_text(&list, &text);
+  size_t left_out = 0;
+  iree_status_t status = mlxcel_recorder_list(&run->recorder, MLXCEL_PROFILE_PINNED_F32, &list, &left_out);
+  if (iree_status_is_ok(status)) mlxcel_recorder_reduce(&list);
+  if (iree_status_is_ok(status)) status = mlxcel_evidence_list_to_text(&list, &text);
   mlxcel_evidence_list_deinitialize(&list);
   if (iree_status_is_ok(status)) status = mlxcel_file_publish(run->options->record_path, text, strlen(text));
   free(text);
   return status;
 }
 
+static iree_status_t record_folder(run_t* run) {
+  mlxcel_evidence_list_t list;
+  size_t left_out = 0;
+  iree_status_t status = mlxcel_recorder_list(&run->recorder, NULL, &list, &left_out);
+  for (size_t i = 0; iree_status_is_ok(status) && i < list.count; ++i) status = mlxcel_evidence_write(run->evidence_folder, &list.items[i]);
+  mlxcel_evidence_list_deinitialize(&list);
+  if (iree_status_is_ok(status) && left_out > 0) {
+    snprintf(run->reports->record_note, sizeof(run->reports->record_note),
+             "%zu clauses got no record: cases of theirs weren't part of this run, or couldn't be compared; `mlxcel oracle run --all` has all cases", left_out);
+  }
+  return status;
+}
+
 static iree_status_t record_all(run_t* run) {
   const mlxcel_oracle_options_t* options = run->options;
-  if (options->case_index >= 0 || (options->no_evidence && !options->record_path)) return iree_ok_status();
   IREE_RETURN_IF_ERROR(recorder_note_failures(run));
+  IREE_RETURN_IF_ERROR(recorder_note_missed(run));
   if (options->record_path) {
     IREE_RETURN_IF_ERROR(record_file(run));
   }
-  return options->no_evidence ? iree_ok_status() : mlxcel_recorder_write(&run->recorder, options->evidence_folder);
+  return options->no_evidence ? iree_ok_status() : record_folder(run);
+}
+
+// Why nothing of this run may be recorded; false: it may.
+static bool records_are_refused(const run_t* run, char note[512]) {
+  if (run->options->repeats < MLXCEL_EVIDENCE_REPEATS_MIN) {
+    snprintf(note, 512, "nothing is recorded: %u calls of each module are fewer than %u", run->options->repeats, MLXCEL_EVIDENCE_REPEATS_MIN);
+    return true;
+  }
+  if (run->reference_build[0] && !reference_is_pinned(run)) {
+    snprintf(note, 512, "nothing is recorded: the reference is %s, not %s as this build pins it", run->reference_build, MLXCEL_MLX_REFERENCE);
+    return true;
+  }
+  return false;
+}
+
+// What was shown is shown, whether or not it can be recorded: a failure is a text for the end.
+static iree_status_t record_or_note(run_t* run) {
+  if (!wants_records(run->options) || records_are_refused(run, run->reports->record_note)) return iree_ok_status();
+  iree_status_t status = record_all(run);
+  if (!iree_status_is_ok(status)) consume(status, run->reports->record_failure, sizeof(run->reports->record_failure));
+  return iree_ok_status();
+}
+
+// Before anything is compiled: whether records could be written.
+static iree_status_t evidence_prepare(run_t* run) {
+  const mlxcel_oracle_options_t* options = run->options;
+  if (!wants_records(options) || options->no_evidence) return iree_ok_status();
+  if (options->evidence_folder) {
+    run->evidence_folder = strdup(options->evidence_folder);
+  } else {
+    IREE_RETURN_IF_ERROR(mlxcel_evidence_default_folder(&run->evidence_folder));
+  }
+  if (!run->evidence_folder) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for a path; free memory and try again");
+  iree_status_t status = mlxcel_evidence_folder_prepare(run->evidence_folder);
+  if (iree_status_is_ok(status)) return status;
+  char text[MLXCEL_CLAIM_REASON_BYTES];
+  iree_status_code_t code = iree_status_code(status);
+  consume(status, text, sizeof(text));
+  // A usage error it isn't, whatever the system calls it.
+  return iree_make_status(code == IREE_STATUS_INVALID_ARGUMENT ? IREE_STATUS_FAILED_PRECONDITION : code,
+                          "evidence can't be written to %s: %s; name another folder with --evidence-dir, or run with --no-evidence", run->evidence_folder,
+                          text);
 }
 
 //===- The run ------------------------------------------------------------------------------------------------------------------------------------------===//
@@ -512,6 +666,7 @@ static void run_deinitialize(run_t* run) {
   for (size_t i = 0; i < DEVICE_COUNT; ++i) mlxcel_device_close(run->devices[i]);
   mlxcel_reference_close(run->reference);
   mlxcel_recorder_deinitialize(&run->recorder);
+  free(run->evidence_folder);
   mlxcel_oracle_cases_deinitialize(&run->cases);
 }
 
@@ -520,10 +675,12 @@ static iree_status_t run_steps(run_t* run) {
   IREE_RETURN_IF_ERROR(mlxcel_oracle_candidate_options(run->options, &run->candidate_options));
   IREE_RETURN_IF_ERROR(mlxcel_oracle_cases_make(&run->cases));
   IREE_RETURN_IF_ERROR(make_jobs(run));
+  IREE_RETURN_IF_ERROR(evidence_prepare(run));
+  IREE_RETURN_IF_ERROR(identities_query(run));
   open_reference(run);
   IREE_RETURN_IF_ERROR(compile_all(run));
   IREE_RETURN_IF_ERROR(run_all(run));
-  return record_all(run);
+  return record_or_note(run);
 }
 
 iree_status_t mlxcel_oracle_run(const mlxcel_oracle_options_t* options, mlxcel_oracle_reports_t* out_reports) {

@@ -33,8 +33,16 @@ bool mlxcel_oracle_reports_pass(const mlxcel_oracle_reports_t* reports) {
   return true;
 }
 
-void mlxcel_oracle_claim_text(const mlxcel_oracle_report_t* report, mlxcel_claim_t claim, char buffer[96]) {
-  mlxcel_claim_text(claim, report->profile->reference ? report->profile->reference : MLXCEL_MLX_REFERENCE, buffer);
+static const char* asked_reference(const mlxcel_oracle_report_t* report) {
+  return report->profile->reference ? report->profile->reference : MLXCEL_MLX_REFERENCE;
+}
+
+void mlxcel_oracle_asked_text(const mlxcel_oracle_report_t* report, char buffer[96]) {
+  mlxcel_claim_text(report->claim_asked, asked_reference(report), buffer);
+}
+
+void mlxcel_oracle_earned_text(const mlxcel_oracle_report_t* report, char buffer[96]) {
+  mlxcel_claim_text(report->claims.strongest, report->reference_build[0] ? report->reference_build : asked_reference(report), buffer);
 }
 
 //===- JSON ---------------------------------------------------------------------------------------------------------------------------------------------===//
@@ -101,8 +109,8 @@ static json_t* operands_to_json(const mlxcel_oracle_report_t* report) {
 
 static bool set_identity(json_t* object, const mlxcel_oracle_report_t* report) {
   char asked[96], earned[96];
-  mlxcel_oracle_claim_text(report, report->claim_asked, asked);
-  mlxcel_oracle_claim_text(report, report->claims.strongest, earned);
+  mlxcel_oracle_asked_text(report, asked);
+  mlxcel_oracle_earned_text(report, earned);
   return set_text(object, "class", report->class_name) && set_count(object, "case", report->case_index) && set_text(object, "profile", report->profile->name) &&
          set_text(object, "variant", report->variant) && set_text(object, "dtype", mlxcel_dtype_name(report->dtype)) &&
          set_text(object, "weight_dtype", mlxcel_dtype_name(report->weight_dtype)) && set_text(object, "shape", report->shape) &&

@@ -5,8 +5,8 @@
 #include <jansson.h>
 
 #include "oracle/claims.h"
-#include "oracle/operands.h"
 #include "oracle/mlx_reference.h"
+#include "oracle/operands.h"
 
 // The candidate's identity.
 typedef struct mlxcel_report_candidate_t {
@@ -39,6 +39,7 @@ typedef struct mlxcel_oracle_report_t {
   bool has_comparison, has_decomposition;
   mlxcel_comparison_t comparison;     // with the reference
   mlxcel_comparison_t decomposition;  // with the declared decomposition
+  char reference_build[64];           // of the MLX that took part, as claims against it must name it; "" without one
   double compile_seconds, run_seconds;
   uint64_t bytes_transferred, peak_memory_bytes;
   size_t operand_count;
@@ -53,6 +54,8 @@ typedef struct mlxcel_oracle_reports_t {
   mlxcel_reference_identity_t reference;
   char reference_missing[512];  // why there is none
   char command_line[1024];
+  char record_note[512];     // why the run leaves no records, or fewer than clauses; "" = it was complete, or none were asked for
+  char record_failure[512];  // why records couldn't be written; ""
 } mlxcel_oracle_reports_t;
 
 // A new zeroed report at the end of the list, valid until the next one.
@@ -73,7 +76,9 @@ typedef struct mlxcel_oracle_row_t {
 } mlxcel_oracle_row_t;
 iree_status_t mlxcel_oracle_rows_make(const mlxcel_oracle_reports_t* reports, size_t* out_count, mlxcel_oracle_row_t** out_rows);
 
-// The claim's text with this run's reference.
-void mlxcel_oracle_claim_text(const mlxcel_oracle_report_t* report, mlxcel_claim_t claim, char buffer[96]);
+// The text of the claim that the report's profile asks for.
+void mlxcel_oracle_asked_text(const mlxcel_oracle_report_t* report, char buffer[96]);
+// The text of the strongest claim that was earned, with the build that was compared with.
+void mlxcel_oracle_earned_text(const mlxcel_oracle_report_t* report, char buffer[96]);
 
 #endif  // MLXCEL_ORACLE_REPORT_H_

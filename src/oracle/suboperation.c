@@ -34,8 +34,45 @@ static void shrink_heads(cut_t* cut) {
   cut->index = (uint64_t)(cut->at[1] % cut->from->head_dim);
   if (cut->from->op == MLXCEL_OP_ROPE) return;
   cut->to->kv_heads = 1;
-  if (cut->from->op == MLXCEL_OP_ATTENTION && cut->from->variant == MLXCEL_VARIANT_MASK_CAUSAL)
-    cut->to->keys = cut->from->keys - cut->from->rows + cut->at[0] + 1;
+  if (cut->from->variant == MLXCEL_VARIANT_MASK_CAUSAL) cut->to->keys = cut->from->keys - cut->from->rows + cut->at[0] + 1;
+}
+
+// The row that is stored last at |position|; -1 = none.
+static int64_t row_at_position(const mlxcel_oracle_operands_t* operands, int64_t position) {
+  int64_t row = -1;
+  for (size_t i = 0; i < operands->count; ++i) {
+    if (strcmp(operands->tensors[i].type.name, "positions") != 0) continue;
+    for (int64_t r = 0; r < operands->tensors[i].type.dims[0]; ++r) {
+      if (((const int32_t*)operands->tensors[i].data)[r] == position) row = r;
+    }
+  }
+  return row;
+}
+
+// The result is flat: q, k cache, v cache. |at| becomes what it is for q: row, then head and element; of the first head that reads it, for k and v.
+static iree_status_t shrink_qkv(cut_t* cut, uint64_t index) {
+  const mlxcel_operation_t* from = cut->from;
+  int64_t flat = (int64_t)index, width = from->heads * from->head_dim, q_count = from->rows * width, element;
+  cut->to->rows = cut->to->heads = cut->to->kv_heads = 1;
+  if (flat < q_count) {
+    element = flat % from->head_dim;
+    cut->at[0] = flat / width;
+    cut->at[1] = flat % width;
+    cut->index = (uint64_t)element;
+    return iree_ok_status();
+  }
+  int64_t head_size = from->keys * from->head_dim, cache_size = from->kv_heads * head_size, cell = (flat - q_count) % cache_size;
+  int64_t position = cell % head_size / from->head_dim;
+  cut->at[0] = row_at_position(cut->operands, position);
+  if (cut->at[0] < 0) {
+    return iree_make_status(IREE_STATUS_UNIMPLEMENTED,
+                            "qkv-rope stores no row at position %" PRId64 ": the cache's element there is the operand's; compare those", position);
+  }
+  element = cell % from->head_dim;
+  cut->at[1] = cell / head_size * (from->heads / from->kv_heads) * from->head_dim + element;
+  bool is_v = flat - q_count >= cache_size;
+  cut->index = (uint64_t)(from->head_dim + (is_v ? head_size : 0) + position * from->head_dim + element);
+  return iree_ok_status();
 }
 
 static void shrink_scan(cut_t* cut) {
@@ -67,7 +104,8 @@ static void shrink_dequantize(cut_t* cut) {
   cut->index = (uint64_t)(cut->at[1] % (int64_t)cut->from->group_size);
 }
 
-static iree_status_t shrink(cut_t* cut) {
+// |index| is that of the output.
+static iree_status_t shrink(cut_t* cut, uint64_t index) {
   switch (cut->from->op) {
     case MLXCEL_OP_DENSE_MATMUL:
     case MLXCEL_OP_QUANTIZED_MATMUL:
@@ -87,9 +125,10 @@ static iree_status_t shrink(cut_t* cut) {
       break;
     case MLXCEL_OP_ATTENTION:
     case MLXCEL_OP_ROPE:
-    case MLXCEL_OP_QKV_ROPE:
       shrink_heads(cut);
       break;
+    case MLXCEL_OP_QKV_ROPE:
+      return shrink_qkv(cut, index);
     case MLXCEL_OP_PREFIX_SCAN:
       shrink_scan(cut);
       break;
@@ -153,10 +192,14 @@ static void copy_rope(const cut_t* cut, const mlxcel_host_tensor_t* source, mlxc
     copy_block(source, cut->at[0], cut->from->op == MLXCEL_OP_ROPE ? head * cut->from->head_dim : 0, target);
   } else if (is_named(source, "wq")) {
     copy_block(source, head * cut->from->head_dim, 0, target);
+  } else if (is_named(source, "wk") || is_named(source, "wv")) {
+    copy_block(source, head / (cut->from->heads / cut->from->kv_heads) * cut->from->head_dim, 0, target);
+  } else if (is_named(source, "k_cache") || is_named(source, "v_cache")) {
+    copy_cache(cut, source, target);
   } else if (is_named(source, "slots") || is_named(source, "positions")) {
     *(int32_t*)target->data = ((const int32_t*)source->data)[cut->at[0]];
   } else {
-    copy_block(source, 0, 0, target);  // k and v weights of the first head, tables, caches
+    copy_block(source, 0, 0, target);  // tables
   }
 }
 
@@ -261,11 +304,12 @@ iree_status_t mlxcel_suboperation_make(const mlxcel_operation_t* operation, bool
   IREE_RETURN_IF_ERROR(mlxcel_operation_result(operation, &result));
   out_sub->operation = *operation;
   cut_t cut = {.from = operation, .operands = operands, .to = &out_sub->operation};
+  uint64_t rest = index;
   for (uint32_t dim = result.rank; dim-- > 0;) {
-    cut.at[dim] = (int64_t)(index % (uint64_t)result.dims[dim]);
-    index /= (uint64_t)result.dims[dim];
+    cut.at[dim] = (int64_t)(rest % (uint64_t)result.dims[dim]);
+    rest /= (uint64_t)result.dims[dim];
   }
-  IREE_RETURN_IF_ERROR(shrink(&cut));
+  IREE_RETURN_IF_ERROR(shrink(&cut, index));
   out_sub->index = cut.index;
   iree_status_t status = cut_operands(&cut, with_tables, &out_sub->operands);
   if (!iree_status_is_ok(status)) mlxcel_suboperation_deinitialize(out_sub);

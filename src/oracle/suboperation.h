@@ -11,7 +11,8 @@ typedef struct mlxcel_suboperation_t {
   uint64_t index;  // of the output within the result of |operation|
 } mlxcel_suboperation_t;
 
-// Cuts out what output |index| (flat) of |operation| needs; |with_tables| as the operands were made. UNIMPLEMENTED: a class that moves data only (kv-store).
+// Cuts out what output |index| (flat) of |operation| needs; |with_tables| as the operands were made. UNIMPLEMENTED: an output that is only moved (kv-store;
+// qkv-rope's cache where no row is stored).
 iree_status_t mlxcel_suboperation_make(const mlxcel_operation_t* operation, bool with_tables, const mlxcel_oracle_operands_t* operands, uint64_t index,
                                        mlxcel_suboperation_t* out_sub);
 void mlxcel_suboperation_deinitialize(mlxcel_suboperation_t* sub);

@@ -67,7 +67,7 @@ static iree_status_t taps_compile(const mlxcel_taps_options_t* options, taps_run
       .object_count = object_count,
       .objects = objects,
       .interface = &run->emitted.interface,
-      .compiler_path = options->compiler ? options->compiler : MLXCEL_DEFAULT_COMPILER,
+      .compiler_path = mlxcel_compiler_choose(options->compiler, MLXCEL_DEFAULT_COMPILER),
   };
   request.flags = mlxcel_kernel_compile_flags(run->level, &request.flag_count);
   const mlxcel_artifact_progress_t progress = {0};

@@ -1,5 +1,6 @@
 // taps.h: a model's intermediate values: what every operation of every layer gives for a prompt, written as a safetensors file in the values' own dtypes. The
-// module is a variant of prefill that returns them all; `mlxcel taps` compares models with it.
+// module is a variant of prefill that returns them all; `mlxcel taps` compares models with it. A developer's measuring tool outside of the capability gate: it
+// runs under any profile that runs models, with or without evidence.
 #ifndef MLXCEL_ORACLE_TAPS_H_
 #define MLXCEL_ORACLE_TAPS_H_
 
@@ -21,7 +22,8 @@ typedef struct mlxcel_taps_options_t {
   const char* output_path;
 } mlxcel_taps_options_t;
 
-// Runs the prompt once and publishes the file: tensors "embedding", "layers.<i>.<input_norm | queries | attention | attention_residual | post_norm | gated |
+// Runs the prompt once and publishes the file: tensors "embedding", "layers.<i>.<input_norm | keys, values (profiles that compute
+// them by themselves) | queries | attention | attention_residual | post_norm | gated |
 // output>", "norm", "logits", each [ids, width].
 iree_status_t mlxcel_taps_write(const mlxcel_taps_options_t* options);
 

@@ -87,7 +87,9 @@ static float project(const mlxcel_model_t* model, size_t first, const char* name
   for (uint64_t k = 0; k < (uint64_t)model->operation->in_features; ++k) {
     float x = mlxcel_model_at(model, 0, k), w = weight_of(model, first, k, model->result);
     float value;
-    if (rounds) {
+    if (model->order == MLXCEL_ORDER_CANONICAL && model->operation->bits) {
+      value = mlxcel_model_sum_value(model, &sum, x * w);  // its affine products are kept apart
+    } else if (rounds) {
       value = sum.lanes[0] = mlxcel_model_round(model->result, sum.lanes[0] + mlxcel_model_round(model->result, x * w));
     } else {
       value = mlxcel_model_sum_product(model, &sum, x, w);

@@ -98,6 +98,7 @@ static pinned_block_t pinned_block(const mlxcel_model_t* model, uint64_t first, 
     mlxcel_trace_add(model->trace, scores[j], "score %zu", (size_t)(first + j));
   }
   block.maximum = maximum_of(scores, count);
+  mlxcel_trace_add(model->trace, block.maximum, "maximum");
   mlxcel_model_sum_t sum = {0};
   for (uint64_t j = 0; j < count; ++j) {
     float p = mlxcel_model_exp(model, scores[j] - block.maximum);

@@ -15,16 +15,36 @@ static const char* or_none(const char* text) { return text ? text : "none"; }
 
 // --- evidence of a profile -----------------------------------------------------------------------------------------------------------------
 
-// The default profile lives on what is built in, so that a fresh clone works; every other one on what was shown here.
-static iree_status_t load_evidence(bool built_in, const char* folder, mlxcel_evidence_list_t* out_list) {
+static iree_status_t load_store(const char* folder, mlxcel_evidence_list_t* out_list) {
   memset(out_list, 0, sizeof(*out_list));
-  if (built_in) return mlxcel_evidence_built_in(out_list);
   char* default_folder = NULL;
   if (!folder) {
     IREE_RETURN_IF_ERROR(mlxcel_evidence_default_folder(&default_folder));
   }
   iree_status_t status = mlxcel_evidence_read(folder ? folder : default_folder, out_list);
   free(default_folder);
+  return status;
+}
+
+// The record of |clause| in |folder|, if there is one.
+static iree_status_t add_store_record(const char* folder, const mlxcel_identity_t* identity, const mlxcel_clause_t* clause, mlxcel_evidence_list_t* list) {
+  mlxcel_evidence_t key;
+  IREE_RETURN_IF_ERROR(mlxcel_identity_fill(identity, MLXCEL_PROFILE_PINNED_F32, clause, MLXCEL_DECLARED_REFERENCE, NULL, &key));
+  return mlxcel_evidence_read_key(folder, &key, list);
+}
+
+// The default profile lives on what is built in, so that a fresh clone works, without a store too; but what a run here has disproved counts.
+static iree_status_t load_built_in(const char* folder, const mlxcel_identity_t* identity, const mlxcel_parsed_contract_t* contract,
+                                   mlxcel_evidence_list_t* out_list) {
+  IREE_RETURN_IF_ERROR(mlxcel_evidence_built_in(out_list));
+  char* default_folder = NULL;
+  if (!folder) iree_status_ignore(mlxcel_evidence_default_folder(&default_folder));
+  iree_status_t status = iree_ok_status();
+  for (size_t i = 0; (folder || default_folder) && i < contract->clause_count && iree_status_is_ok(status); ++i) {
+    status = add_store_record(folder ? folder : default_folder, identity, &contract->clauses[i], out_list);
+  }
+  free(default_folder);
+  if (!iree_status_is_ok(status)) mlxcel_evidence_list_deinitialize(out_list);
   return status;
 }
 
@@ -53,25 +73,30 @@ static iree_status_t judge_clauses(const mlxcel_profile_t* profile, const mlxcel
   return iree_ok_status();
 }
 
+#define REMEDY_BYTES 256
+
 // What to do about a closed profile.
-static void describe_remedy(const mlxcel_profile_t* profile, const char* device, char buffer[192]) {
+static void describe_remedy(const mlxcel_profile_t* profile, const mlxcel_identity_t* identity, bool compiler_differs, char buffer[REMEDY_BYTES]) {
   if (profile->is_declared_only || (!profile_is_pinned(profile) && !profile->reference)) {
-    snprintf(buffer, 192, "use another profile: no evidence can open this one (see `mlxcel capabilities --profile %s`)", profile->name);
+    snprintf(buffer, REMEDY_BYTES, "use another profile: no evidence can open this one (see `mlxcel capabilities --profile %s`)", profile->name);
   } else if (!profile_is_pinned(profile)) {
-    snprintf(buffer, 192, "make the evidence here with `mlxcel oracle run --all --profile %s --device %s`", profile->name, device);
-  } else if (strncmp(device, "local-", 6) == 0) {
-    snprintf(buffer, 192, "after a change of kernels, make their records with `mlxcel oracle run --all --profile %s --record %s` and build again",
-             profile->name, BUILT_IN_EVIDENCE);
+    const char* compiler = compiler_differs ? " --compiler FILE` (FILE: the iree-compile that made this module)" : "`";
+    snprintf(buffer, REMEDY_BYTES, "make the evidence here with `mlxcel oracle run --all --profile %s --device %s --cpu-level %s%s", profile->name,
+             identity->device, identity->cpu_level, compiler);
+  } else if (strncmp(identity->device, "local-", 6) == 0) {
+    snprintf(buffer, REMEDY_BYTES,
+             "after a change of kernels, make their records with `mlxcel oracle run --all --profile %s --cpu-level %s --record %s` and build again",
+             profile->name, identity->cpu_level, BUILT_IN_EVIDENCE);
   } else {
-    snprintf(buffer, 192, "use device local-task or local-sync");
+    snprintf(buffer, REMEDY_BYTES, "use device local-task or local-sync");
   }
 }
 
 static iree_status_t closed_status(const mlxcel_profile_t* profile, const mlxcel_parsed_contract_t* contract, const mlxcel_identity_t* identity,
                                    const closed_clauses_t* closed) {
   const mlxcel_clause_t* first = closed->first;
-  char remedy[192];
-  describe_remedy(profile, identity->device, remedy);
+  char remedy[REMEDY_BYTES];
+  describe_remedy(profile, identity, closed->verdict.compiler_differs, remedy);
   return iree_make_status(IREE_STATUS_FAILED_PRECONDITION,
                           "profile %s is closed on %s at CPU level %s: %zu of %zu clauses have no valid evidence, the first is %s %s of %s in %s: %s: %s; %s",
                           profile->name, identity->device, identity->cpu_level, closed->count, contract->clause_count, mlxcel_op_class_name(first->op),
@@ -87,7 +112,8 @@ static iree_status_t check_contract(const mlxcel_capability_request_t* request, 
     return iree_make_status(IREE_STATUS_FAILED_PRECONDITION, "the module's contract has no clause: nothing says what it computes; compile it again");
   }
   IREE_RETURN_IF_ERROR(mlxcel_identity_query(request->device, request->cpu_level, request->compiler_digest, &identity));
-  IREE_RETURN_IF_ERROR(load_evidence(profile_is_pinned(profile), request->evidence_folder, &evidence));
+  IREE_RETURN_IF_ERROR(profile_is_pinned(profile) ? load_built_in(request->evidence_folder, &identity, contract, &evidence)
+                                                  : load_store(request->evidence_folder, &evidence));
   iree_status_t status = judge_clauses(profile, contract, &identity, &evidence, &closed);
   if (iree_status_is_ok(status) && closed.count > 0) status = closed_status(profile, contract, &identity, &closed);
   mlxcel_evidence_list_deinitialize(&evidence);
@@ -140,6 +166,7 @@ static void fill_row(const capability_list_t* list, const mlxcel_clause_t* claus
   snprintf(row->cpu_level, sizeof(row->cpu_level), "%s", list->identity->cpu_level);
   bool failed = list->failure && list->failure[0] && verdict->state == MLXCEL_GATE_OPEN;
   snprintf(row->claim, sizeof(row->claim), "%s", verdict->claim);
+  row->is_inferred = verdict->is_inferred;
   snprintf(row->state, sizeof(row->state), "%s", failed ? mlxcel_gate_state_name(MLXCEL_GATE_CLOSED) : mlxcel_gate_state_name(verdict->state));
   snprintf(row->reason, sizeof(row->reason), "%s", failed ? list->failure : verdict->reason);
 }
@@ -217,6 +244,27 @@ static iree_status_t list_fill(const list_sources_t* sources, capability_list_t*
   return iree_ok_status();
 }
 
+// A store that can't be read is an empty one: the list tells what is open without it.
+static iree_status_t list_load_store(const char* folder, mlxcel_evidence_list_t* out_list) {
+  iree_status_t status = load_store(folder, out_list);
+  if (iree_status_is_ok(status) || iree_status_is_resource_exhausted(status)) return status;
+  char text[1024];
+  mlxcel_status_text(status, text, sizeof(text));
+  iree_status_ignore(status);
+  mlxcel_log(MLXCEL_LOG_WARNING, "%s; the list is made without recorded evidence", text);
+  return iree_ok_status();
+}
+
+// What is built in, and what the store says of the default profile.
+static iree_status_t list_load_built_in(list_sources_t* sources) {
+  iree_status_t status = mlxcel_evidence_built_in(&sources->built_in);
+  for (size_t i = 0; i < sources->store.count && iree_status_is_ok(status); ++i) {
+    if (strcmp(sources->store.items[i].profile, MLXCEL_PROFILE_PINNED_F32) == 0)
+      status = mlxcel_evidence_list_add(&sources->built_in, &sources->store.items[i]);
+  }
+  return status;
+}
+
 iree_status_t mlxcel_capability_list(const char* evidence_folder, const char* compiler_digest, const char* cpu_level, size_t* out_count,
                                      mlxcel_capability_t** out_capabilities) {
   *out_count = 0;
@@ -225,8 +273,8 @@ iree_status_t mlxcel_capability_list(const char* evidence_folder, const char* co
   IREE_RETURN_IF_ERROR(mlxcel_kernel_level_select(iree_make_cstring_view(cpu_level ? cpu_level : ""), &level));
   list_sources_t sources = {.cpu_level = mlxcel_kernel_level_name(level), .compiler_digest = compiler_digest};
   capability_list_t list = {0};
-  iree_status_t status = load_evidence(true, NULL, &sources.built_in);
-  if (iree_status_is_ok(status)) status = load_evidence(false, evidence_folder, &sources.store);
+  iree_status_t status = list_load_store(evidence_folder, &sources.store);
+  if (iree_status_is_ok(status)) status = list_load_built_in(&sources);
   if (iree_status_is_ok(status)) status = list_self_check(sources.cpu_level, sources.failure);
   if (iree_status_is_ok(status)) status = list_fill(&sources, &list);
   mlxcel_evidence_list_deinitialize(&sources.built_in);

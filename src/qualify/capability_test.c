@@ -93,6 +93,8 @@ static mlxcel_evidence_t make_record(size_t index, const char* device, mlxcel_cl
   assert_ok(mlxcel_emit_clause_of(find_profile(MLXCEL_PROFILE_MLX_CPU), &operation, &storage));
   assert_ok(mlxcel_identity_fill(&identity, MLXCEL_PROFILE_MLX_CPU, &storage.clause, MLXCEL_MLX_REFERENCE, NULL, &record));
   record.claim = claim;
+  record.output_count = record.case_count = 1;
+  record.repeats = 3;
   return record;
 }
 
@@ -128,7 +130,7 @@ static iree_status_t check(const scene_t* scene, const char* device, const char*
 static void capability_without_evidence_names_the_clause_and_the_remedy(void** state) {
   ASSERT_CLOSED(check(*state, "local-task", LEVEL, COMPILER), "mlx-cpu-0.32.4 is closed on local-task at CPU level v3", "3 of 3 clauses",
                 "quantized-matmul none of affine-u4-g32-f32 in f32: closed: no record",
-                "`mlxcel oracle run --all --profile mlx-cpu-0.32.4 --device local-task`");
+                "`mlxcel oracle run --all --profile mlx-cpu-0.32.4 --device local-task --cpu-level v3`");
 }
 
 static void capability_with_a_record_for_every_clause_is_open_there_and_nowhere_else(void** state) {
@@ -137,7 +139,8 @@ static void capability_with_a_record_for_every_clause_is_open_there_and_nowhere_
   assert_ok(check(scene, "local-task", LEVEL, COMPILER));
   ASSERT_CLOSED(check(scene, "local-sync", LEVEL, COMPILER), "3 of 3", "stale: the record is of device local-task");
   ASSERT_CLOSED(check(scene, "local-task", "v4", COMPILER), "3 of 3", "stale: the record is of CPU level v3");
-  ASSERT_CLOSED(check(scene, "local-task", LEVEL, OTHER_COMPILER), "3 of 3", "stale: the record is of compiler 666666666666, this is 777777777777");
+  ASSERT_CLOSED(check(scene, "local-task", LEVEL, OTHER_COMPILER), "3 of 3", "stale: the record is of compiler 666666666666, this is 777777777777",
+                "--cpu-level v3 --compiler FILE`");
   ASSERT_CLOSED(check(scene, "local-task", LEVEL, NULL), "this is unknown");
   ASSERT_CLOSED(check(scene, "cuda", LEVEL, COMPILER), "closed on cuda", "device local-task");
 }
@@ -154,7 +157,7 @@ static void capability_loses_a_record_that_was_tampered_with(void** state) {
   const scene_t* scene = *state;
   for (size_t i = 0; i < OPERATIONS; ++i) write_record(scene, i, "local-task", MLXCEL_CLAIM_PRODUCTION);
   char command[600];
-  snprintf(command, sizeof(command), "sed -i 's/\"repeats\": 0/\"repeats\": 3/' %s/*.json", scene->folder);
+  snprintf(command, sizeof(command), "sed -i 's/\"repeats\": 3/\"repeats\": 4/' %s/*.json", scene->folder);
   assert_int_equal(system(command), 0);
   ASSERT_CLOSED(check(scene, "local-task", LEVEL, COMPILER), "3 of 3", "no record");
 }
@@ -221,6 +224,19 @@ static void capability_of_the_default_profile_needs_nothing_but_the_program(void
     const mlxcel_capability_request_t request = {iree_make_cstring_view(contract), devices[i], LEVEL, NULL, missing};
     assert_ok(mlxcel_capability_check(&request));
   }
+  // What a run on this machine has disproved closes it.
+  mlxcel_identity_t identity;
+  mlxcel_operation_t operation = operation_at(0);
+  mlxcel_clause_storage_t storage;
+  mlxcel_evidence_t record;
+  assert_ok(mlxcel_identity_query("local-task", LEVEL, COMPILER, &identity));
+  assert_ok(mlxcel_emit_clause_of(find_profile(MLXCEL_PROFILE_PINNED_F32), &operation, &storage));
+  assert_ok(mlxcel_identity_fill(&identity, MLXCEL_PROFILE_PINNED_F32, &storage.clause, MLXCEL_DECLARED_REFERENCE, NULL, &record));
+  assert_ok(mlxcel_evidence_write(scene->folder, &record));
+  const mlxcel_capability_request_t disproved = {iree_make_cstring_view(contract), "local-task", LEVEL, COMPILER, scene->folder};
+  ASSERT_CLOSED(mlxcel_capability_check(&disproved), "1 of 3", "rms-norm", "the last run found mismatches");
+  const mlxcel_capability_request_t elsewhere = {iree_make_cstring_view(contract), "local-sync", LEVEL, COMPILER, scene->folder};
+  assert_ok(mlxcel_capability_check(&elsewhere));
   const mlxcel_capability_request_t request = {iree_make_cstring_view(contract), "hip", LEVEL, NULL, missing};
   ASSERT_CLOSED(mlxcel_capability_check(&request), "pinned-f32 is closed on hip", "use device local-task or local-sync");
   free(contract);

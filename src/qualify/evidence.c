@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "artifact/json_fields.h"
 #include "base/fs.h"
@@ -31,10 +32,7 @@ iree_status_t mlxcel_evidence_default_folder(char** out_folder) {
 
 // "<digest of the key fields>.json": the same key, the same file.
 static iree_status_t evidence_file_name(const mlxcel_evidence_t* evidence, char out_name[EVIDENCE_NAME_BYTES]) {
-  char claim[96];
-  mlxcel_claim_text(evidence->claim, evidence->reference, claim);
-  const char* const fields[] = {evidence->profile,   evidence->op, evidence->variant,  evidence->clause_digest.text, evidence->device,
-                                evidence->cpu_level, claim,        evidence->reference};
+  const char* const fields[] = {evidence->profile, evidence->op, evidence->variant, evidence->clause_digest.text, evidence->device, evidence->cpu_level};
   mlxcel_sha256_t hash;
   mlxcel_sha256_hex_t digest;
   IREE_RETURN_IF_ERROR(mlxcel_sha256_initialize(&hash));
@@ -64,6 +62,19 @@ iree_status_t mlxcel_evidence_write(const char* folder, const mlxcel_evidence_t*
   if (iree_status_is_ok(status)) status = mlxcel_file_publish(path, text, strlen(text));
   free(path);
   free(text);
+  return status;
+}
+
+// The name is free in any store: it isn't that of a record.
+#define PROBE_NAME "mlxcel-probe"
+
+iree_status_t mlxcel_evidence_folder_prepare(const char* folder) {
+  IREE_RETURN_IF_ERROR(mlxcel_directory_create(folder));
+  char* path = NULL;
+  IREE_RETURN_IF_ERROR(mlxcel_path_join(folder, iree_make_cstring_view(PROBE_NAME), &path));
+  iree_status_t status = mlxcel_file_publish(path, "", 0);
+  if (iree_status_is_ok(status)) unlink(path);
+  free(path);
   return status;
 }
 
@@ -121,6 +132,16 @@ iree_status_t mlxcel_evidence_read(const char* folder, mlxcel_evidence_list_t* o
     mlxcel_evidence_list_deinitialize(out_list);
   }
   return status;
+}
+
+iree_status_t mlxcel_evidence_read_key(const char* folder, const mlxcel_evidence_t* key, mlxcel_evidence_list_t* list) {
+  char name[EVIDENCE_NAME_BYTES];
+  char* path = NULL;
+  IREE_RETURN_IF_ERROR(evidence_file_name(key, name));
+  IREE_RETURN_IF_ERROR(mlxcel_path_join(folder, iree_make_cstring_view(name), &path));
+  bool exists = mlxcel_path_exists(path);
+  free(path);
+  return exists ? evidence_file_add(folder, name, list) : iree_ok_status();
 }
 
 iree_status_t mlxcel_evidence_built_in(mlxcel_evidence_list_t* out_list) {

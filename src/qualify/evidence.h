@@ -1,5 +1,6 @@
-// evidence.h: records of what micro-oracles have shown: one record a clause, device and CPU level, with the identity of everything that took part. A record is
-// worth its claim only while that identity is the present one; else it is stale and earns nothing.
+// evidence.h: records of what micro-oracles have shown: one record a profile, clause, device and CPU level, with the identity of everything that took part. The
+// latest run's record is the only one: a run that disproves a claim takes it away. A record is worth its claim only while that identity is the present one;
+// else it is stale and earns nothing.
 //
 // Store: a folder with one JSON file a record (name: digest of the record's key fields; written whole: temporary file, rename), $MLXCEL_EVIDENCE_DIR, else
 // $XDG_DATA_HOME/mlxcel/evidence, else $HOME/.local/share/mlxcel/evidence. Records of the default profile are committed and built into the program.
@@ -9,7 +10,8 @@
 #include "base/base.h"
 #include "base/sha256.h"
 
-#define MLXCEL_EVIDENCE_VERSION 1
+#define MLXCEL_EVIDENCE_VERSION 2
+#define MLXCEL_EVIDENCE_REPEATS_MIN 3u  // calls that must agree before anything is believed: of two, a race that hits every second call shows nothing
 #define MLXCEL_EVIDENCE_FILE_BYTES_MAX (16u << 20)  // a record has about 1.3 KB; the store's files hold one each, a committed list a few thousand
 #define MLXCEL_EVIDENCE_RECORDS_MAX 65536u          // every clause instance on every device and level is below 10,000; old ones may lie beside them
 
@@ -26,14 +28,16 @@ typedef struct mlxcel_evidence_t {
   char source_digest[200];            // of the kernels' sources, one an object, joined by '+'; "none" without
   uint32_t contract_version, algorithm_version;
   mlxcel_claim_t claim;
-  char reference[64];  // "mlx-cpu-0.32.4"; "declared-decomposition" for canonical claims
+  char reference[64];  // "mlx-cpu-0.32.4"; "declared-decomposition" for canonical claims and where those are what the profile needs
   uint64_t output_count, case_count;
   uint32_t repeats;
   // On what.
   char device[32], cpu_level[8];
   // By what.
-  char reference_identity[96];  // SHA-256 of libmlx, or of the scalar reference's sources
+  char reference_identity[96];  // SHA-256 over libmlx and its BLAS, or over the scalar reference's sources
   mlxcel_sha256_hex_t object_digest, compiler_digest;
+  mlxcel_sha256_hex_t emitter_digest;  // of the sources that emit, and of the compile flags
+  mlxcel_sha256_hex_t host;            // of the processor and what its C math library computes
   char runtime_identity[96];
   int64_t created_unix;
 } mlxcel_evidence_t;
@@ -50,11 +54,15 @@ iree_status_t mlxcel_evidence_list_add(mlxcel_evidence_list_t* list, const mlxce
 iree_status_t mlxcel_evidence_check(const mlxcel_evidence_t* evidence);
 
 iree_status_t mlxcel_evidence_default_folder(char** out_folder);
-// Writes |evidence|, replacing an older record of the same clause (by digest), device, level, claim and reference. Makes the folder. Any number of processes
-// may write and read at once: readers see whole records only.
+// Makes |folder| and writes a file into it and removes that: what keeps records from being written is told before work is spent on them.
+iree_status_t mlxcel_evidence_folder_prepare(const char* folder);
+// Writes |evidence|, replacing an older record of the same profile, clause (by digest), device and level, whatever that claimed. Makes the folder. Any number
+// of processes may write and read at once: readers see whole records only.
 iree_status_t mlxcel_evidence_write(const char* folder, const mlxcel_evidence_t* evidence);
 // All records of |folder| (an absent folder is an empty one) sorted by profile, op, variant, digest, device; a damaged file is skipped with a warning.
 iree_status_t mlxcel_evidence_read(const char* folder, mlxcel_evidence_list_t* out_list);
+// Adds the record of |folder| that has the key of |key| (profile, op, variant, clause digest, device, level), if there is one, without reading the others.
+iree_status_t mlxcel_evidence_read_key(const char* folder, const mlxcel_evidence_t* key, mlxcel_evidence_list_t* list);
 // The records that are part of this program.
 iree_status_t mlxcel_evidence_built_in(mlxcel_evidence_list_t* out_list);
 

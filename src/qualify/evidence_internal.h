@@ -4,7 +4,7 @@
 
 #include "qualify/evidence.h"
 
-// Order of lists: profile, op, variant, clause, device, level, reference, claim; 0 = the same key, so one replaces the other.
+// Order of lists: profile, op, variant, clause, device, level; 0 = the same key, so one replaces the other.
 int mlxcel_evidence_compare(const mlxcel_evidence_t* left, const mlxcel_evidence_t* right);
 // Sorts, and keeps one of each key: a folder that is being written to may show a name twice.
 void mlxcel_evidence_list_sort(mlxcel_evidence_list_t* list);

@@ -43,6 +43,8 @@ static mlxcel_evidence_t sample(const char* device) {
       .reference_identity = DIGEST_0,
       .object_digest = {DIGEST_B},
       .compiler_digest = {DIGEST_0},
+      .emitter_digest = {DIGEST_A},
+      .host = {DIGEST_B},
       .runtime_identity = "eerie-sys 0.5.0 " DIGEST_A,
       .created_unix = 1767225600,
   };
@@ -179,9 +181,9 @@ static void expect_refusal(const char* from, const char* to, iree_status_code_t 
 
 static void evidence_text_errors_name_the_field(void** state) {
   (void)state;
-  expect_refusal("\"version\": 1", "\"version\": 2", IREE_STATUS_FAILED_PRECONDITION, "version 2 is newer");
-  expect_refusal("\"version\": 1", "\"version\": 0", IREE_STATUS_FAILED_PRECONDITION, "version 0 is older");
-  expect_refusal("\"version\": 1", "\"edition\": 1", IREE_STATUS_DATA_LOSS, "'version'");
+  expect_refusal("\"version\": 2", "\"version\": 3", IREE_STATUS_FAILED_PRECONDITION, "version 3 is newer");
+  expect_refusal("\"version\": 2", "\"version\": 1", IREE_STATUS_FAILED_PRECONDITION, "version 1 is older");
+  expect_refusal("\"version\": 2", "\"edition\": 1", IREE_STATUS_DATA_LOSS, "'version'");
   expect_refusal("\"records\"", "\"entries\"", IREE_STATUS_DATA_LOSS, "'entries' is unknown");
   expect_refusal("\"case_count\": 7,", "", IREE_STATUS_DATA_LOSS, "'records.case_count' is missing");
   expect_refusal("\"case_count\": 7,", "\"case_count\": 7, \"cases\": 7,", IREE_STATUS_DATA_LOSS, "'records.cases' is unknown");
@@ -258,21 +260,58 @@ static void evidence_store_gives_back_what_was_written_sorted(void** state) {
   mlxcel_evidence_list_deinitialize(&list);
 }
 
-static void evidence_of_the_same_clause_device_level_and_claim_replaces_the_older(void** state) {
+static void evidence_of_the_same_clause_device_and_level_replaces_the_older_whatever_it_claimed(void** state) {
   mlxcel_evidence_t evidence = sample("local-task");
   assert_ok(mlxcel_evidence_write(*state, &evidence));
   evidence.created_unix += 60;
   snprintf(evidence.compiler_digest.text, sizeof(evidence.compiler_digest.text), "%s", DIGEST_A);
   assert_ok(mlxcel_evidence_write(*state, &evidence));
   assert_int_equal(read_count(*state), 1);
+  // A later run that shows less, or against another reference, is what counts.
+  evidence.claim = MLXCEL_CLAIM_NONE;
+  snprintf(evidence.reference, sizeof(evidence.reference), "declared-decomposition");
+  assert_ok(mlxcel_evidence_write(*state, &evidence));
+  mlxcel_evidence_list_t list;
+  assert_ok(mlxcel_evidence_read(*state, &list));
+  assert_int_equal(list.count, 1);
+  assert_int_equal(list.items[0].claim, MLXCEL_CLAIM_NONE);
+  mlxcel_evidence_list_deinitialize(&list);
   // Anything of the key that differs is another record.
   mlxcel_evidence_t others[4] = {evidence, evidence, evidence, evidence};
   snprintf(others[0].cpu_level, sizeof(others[0].cpu_level), "v4");
-  others[1].claim = MLXCEL_CLAIM_CLOSENESS;
+  snprintf(others[1].device, sizeof(others[1].device), "local-sync");
   snprintf(others[2].clause_digest.text, sizeof(others[2].clause_digest.text), "%s", DIGEST_B);
   snprintf(others[3].profile, sizeof(others[3].profile), "iree-canonical");
   for (size_t i = 0; i < 4; ++i) assert_ok(mlxcel_evidence_write(*state, &others[i]));
   assert_int_equal(read_count(*state), 5);
+}
+
+static void evidence_of_one_key_is_found_without_the_others(void** state) {
+  mlxcel_evidence_t task = sample("local-task"), sync = sample("local-sync"), hip = sample("hip");
+  assert_ok(mlxcel_evidence_write(*state, &task));
+  assert_ok(mlxcel_evidence_write(*state, &sync));
+  mlxcel_evidence_list_t list = {0};
+  assert_ok(mlxcel_evidence_read_key(*state, &hip, &list));
+  assert_int_equal(list.count, 0);
+  sync.claim = MLXCEL_CLAIM_NONE;  // no part of the key
+  assert_ok(mlxcel_evidence_read_key(*state, &sync, &list));
+  assert_int_equal(list.count, 1);
+  assert_string_equal(list.items[0].device, "local-sync");
+  mlxcel_evidence_list_deinitialize(&list);
+}
+
+static void evidence_folder_that_cannot_be_written_is_told_beforehand(void** state) {
+  char folder[600], file[600], below[700];
+  snprintf(folder, sizeof(folder), "%s/new", (char*)*state);
+  assert_ok(mlxcel_evidence_folder_prepare(folder));
+  assert_int_equal(read_count(folder), 0);
+  assert_int_equal(rmdir(folder), 0);  // nothing was left in it
+  snprintf(file, sizeof(file), "%s/file", (char*)*state);
+  snprintf(below, sizeof(below), "%s/evidence", file);
+  FILE* stream = fopen(file, "wb");
+  assert_non_null(stream);
+  fclose(stream);
+  assert_fails(mlxcel_evidence_folder_prepare(below), IREE_STATUS_NOT_FOUND, "cannot create folder");
 }
 
 // The path of the only file in |folder|.
@@ -484,7 +523,9 @@ int main(void) {
       cmocka_unit_test(evidence_text_errors_name_the_field),
       cmocka_unit_test(evidence_with_a_bad_field_is_not_written),
       WITH_FOLDER(evidence_store_gives_back_what_was_written_sorted),
-      WITH_FOLDER(evidence_of_the_same_clause_device_level_and_claim_replaces_the_older),
+      WITH_FOLDER(evidence_of_the_same_clause_device_and_level_replaces_the_older_whatever_it_claimed),
+      WITH_FOLDER(evidence_of_one_key_is_found_without_the_others),
+      WITH_FOLDER(evidence_folder_that_cannot_be_written_is_told_beforehand),
       WITH_FOLDER(evidence_file_that_was_edited_is_passed_over_with_a_warning),
       WITH_FOLDER(evidence_file_that_is_damaged_leaves_the_others_alone),
       WITH_FOLDER(evidence_store_stays_whole_under_concurrent_writers),

@@ -56,6 +56,8 @@ static const digest_field_t digest_fields[] = {
     {"clause_digest", offsetof(mlxcel_evidence_t, clause_digest), false},
     {"object_digest", offsetof(mlxcel_evidence_t, object_digest), true},
     {"compiler_digest", offsetof(mlxcel_evidence_t, compiler_digest), true},
+    {"emitter_digest", offsetof(mlxcel_evidence_t, emitter_digest), false},
+    {"host", offsetof(mlxcel_evidence_t, host), false},
 };
 
 typedef struct number_field_t {
@@ -76,17 +78,30 @@ static const number_field_t number_fields[] = {
 
 // Every key of a record.
 static const char* const record_names[] = {
-    "profile",          "op",
-    "variant",          "source_dtype",
-    "operand_dtype",    "algorithm",
-    "reference",        "device",
-    "cpu_level",        "reference_identity",
-    "runtime_identity", "source_digest",
-    "clause_digest",    "object_digest",
-    "compiler_digest",  "claim",
-    "contract_version", "algorithm_version",
-    "output_count",     "case_count",
-    "repeats",          "created_unix",
+    "profile",
+    "op",
+    "variant",
+    "source_dtype",
+    "operand_dtype",
+    "algorithm",
+    "reference",
+    "device",
+    "cpu_level",
+    "reference_identity",
+    "runtime_identity",
+    "source_digest",
+    "clause_digest",
+    "object_digest",
+    "compiler_digest",
+    "emitter_digest",
+    "host",
+    "claim",
+    "contract_version",
+    "algorithm_version",
+    "output_count",
+    "case_count",
+    "repeats",
+    "created_unix",
 };
 _Static_assert(COUNT_OF(record_names) == COUNT_OF(text_fields) + COUNT_OF(digest_fields) + COUNT_OF(number_fields) + 1, "every field has a key");
 
@@ -160,16 +175,15 @@ iree_status_t mlxcel_evidence_check(const mlxcel_evidence_t* evidence) {
 
 int mlxcel_evidence_compare(const mlxcel_evidence_t* left, const mlxcel_evidence_t* right) {
   const char* const pairs[][2] = {
-      {left->profile, right->profile},     {left->op, right->op},
-      {left->variant, right->variant},     {left->clause_digest.text, right->clause_digest.text},
-      {left->device, right->device},       {left->cpu_level, right->cpu_level},
-      {left->reference, right->reference},
+      {left->profile, right->profile}, {left->op, right->op},
+      {left->variant, right->variant}, {left->clause_digest.text, right->clause_digest.text},
+      {left->device, right->device},   {left->cpu_level, right->cpu_level},
   };
   for (size_t i = 0; i < COUNT_OF(pairs); ++i) {
     int order = strcmp(pairs[i][0], pairs[i][1]);
     if (order != 0) return order;
   }
-  return (left->claim > right->claim) - (left->claim < right->claim);
+  return 0;
 }
 
 static int compare_items(const void* left, const void* right) { return mlxcel_evidence_compare(left, right); }

@@ -10,6 +10,7 @@
 #include "contract/contract_parse.h"
 #include "kernels/kernel_table.h"
 #include "qualify/gate.h"
+#include "qualify/host_identity.h"
 
 #define D(c) c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c
 #define RECORDS_MAX 3
@@ -39,6 +40,9 @@ static void make_identity(mlxcel_identity_t* identity) {
                                   .host_object = {D("3")},
                                   .pinned_source = {D("4")},
                                   .scalar_reference = {D("5")},
+                                  .mlx_reference = {D("b")},
+                                  .emitter = {D("e")},
+                                  .host = {D("f")},
                                   .compiler = {D("6")},
                                   .runtime = "runtime 1 " D("7")};
 }
@@ -65,6 +69,8 @@ static scene_t pinned_scene(void) {
   scene_t scene = mlx_scene();
   scene.profile = (mlxcel_profile_t){.name = "pinned-f32", .rope_tables = true};
   scene.clause.operand_dtype = scene.clause.result_dtype = "f32";
+  scene.clause.rounding = "product-sum:fma-f32+tree:f32";
+  scene.clause.association = "lanes(16,tree)";
   scene.clause.algorithm = "mlxcel_pinned_rms_norm";
   scene.clause.source_digest = D("4");
   return scene;
@@ -76,6 +82,9 @@ static mlxcel_evidence_t* add_record(scene_t* scene, mlxcel_claim_t claim, const
   bool known = mlxcel_identity_reference(&scene->identity, reference)[0] != 0;
   assert_ok(mlxcel_identity_fill(&scene->identity, scene->profile.name, &scene->clause, reference, known ? NULL : D("9"), record));
   record->claim = claim;
+  record->output_count = 1000;
+  record->case_count = 4;
+  record->repeats = 3;
   assert_ok(mlxcel_evidence_check(record));
   return record;
 }
@@ -124,6 +133,10 @@ CHANGE(record_of_sources, SET(s->records[0].source_digest, D("b")); SET(s->recor
 CHANGE(record_of_sibling_clause, SET(s->records[0].clause_digest.text, D("a")))
 CHANGE(record_of_mlx_build, SET(s->records[0].reference_identity, D("c")))
 CHANGE(record_of_unknown_reference, SET(s->records[0].reference, "mlx-cpu-0.32.3"))
+CHANGE(record_of_emitter, SET(s->records[0].emitter_digest.text, D("a")))
+CHANGE(record_of_host, SET(s->records[0].host.text, D("a")))
+CHANGE(record_of_two_calls, s->records[0].repeats = 2)
+CHANGE(record_of_no_output, s->records[0].output_count = 0)
 CHANGE(record_of_object, SET(s->records[0].object_digest.text, D("d")))
 CHANGE(record_without_object, s->records[0].object_digest.text[0] = 0)
 CHANGE(record_of_compiler, SET(s->records[0].compiler_digest.text, D("e")))
@@ -135,6 +148,8 @@ CHANGE(record_of_profile, SET(s->records[0].profile, "iree-canonical"))
 CHANGE(record_of_variant, SET(s->records[0].variant, "gemma"))
 CHANGE(record_of_source_dtype, SET(s->records[0].source_dtype, "bf16"))
 CHANGE(claim_none, s->records[0].claim = MLXCEL_CLAIM_NONE)
+CHANGE(claim_none_of_compiler, s->records[0].claim = MLXCEL_CLAIM_NONE; SET(s->records[0].compiler_digest.text, D("e")))
+CHANGE(claim_none_beside_enough, add_record(s, MLXCEL_CLAIM_NONE, MLXCEL_MLX_REFERENCE))
 CHANGE(claim_closeness, s->records[0].claim = MLXCEL_CLAIM_CLOSENESS)
 CHANGE(claim_canonical, s->records[0].claim = MLXCEL_CLAIM_CANONICAL)
 CHANGE(claim_canonical_of_declared, s->records[0].claim = MLXCEL_CLAIM_CANONICAL; SET(s->records[0].reference, MLXCEL_DECLARED_REFERENCE);
@@ -166,10 +181,14 @@ static void gate_of_a_production_profile_opens_for_exactly_the_present_identity(
       {"algorithm", record_of_algorithm, MLXCEL_GATE_STALE, "none", "algorithm other version 1"},
       {"kernel sources", record_of_sources, MLXCEL_GATE_STALE, "none", "kernel sources bbbbbbbbbbbb, this has 888888888888"},
       {"another clause of the same names", record_of_sibling_clause, MLXCEL_GATE_CLOSED, "none", "no record"},
-      {"MLX build", record_of_mlx_build, MLXCEL_GATE_STALE, "none", "mlx-cpu-0.32.4 was build cccccccccccc, this version knows 20f8ff465a7b"},
-      {"MLX version", record_of_unknown_reference, MLXCEL_GATE_STALE, "none", "mlx-cpu-0.32.3 was build 20f8ff465a7b, this version knows none"},
+      {"MLX build", record_of_mlx_build, MLXCEL_GATE_STALE, "none", "mlx-cpu-0.32.4 was build cccccccccccc, this version knows bbbbbbbbbbbb"},
+      {"MLX version", record_of_unknown_reference, MLXCEL_GATE_STALE, "none", "mlx-cpu-0.32.3 was build bbbbbbbbbbbb, this version knows none"},
       {"object", record_of_object, MLXCEL_GATE_STALE, "none", "kernel object dddddddddddd, this has 222222222222"},
       {"no object", record_without_object, MLXCEL_GATE_STALE, "none", "kernel object"},
+      {"emitter or flags", record_of_emitter, MLXCEL_GATE_STALE, "none", "emitter and compile flags aaaaaaaaaaaa, these are eeeeeeeeeeee"},
+      {"another machine", record_of_host, MLXCEL_GATE_STALE, "none", "another machine"},
+      {"two calls", record_of_two_calls, MLXCEL_GATE_CLOSED, production, "2 calls and 1000 outputs, 3 calls and an output are needed"},
+      {"no output", record_of_no_output, MLXCEL_GATE_CLOSED, production, "0 outputs"},
       {"compiler", record_of_compiler, MLXCEL_GATE_STALE, "none", "compiler eeeeeeeeeeee, this is 666666666666"},
       {"record without compiler", record_without_compiler, MLXCEL_GATE_STALE, "none", "compiler"},
       {"compiler not known here", compiler_unknown, MLXCEL_GATE_STALE, "none", "this is unknown"},
@@ -178,7 +197,9 @@ static void gate_of_a_production_profile_opens_for_exactly_the_present_identity(
       {"another profile", record_of_profile, MLXCEL_GATE_CLOSED, "none", "no record"},
       {"another variant", record_of_variant, MLXCEL_GATE_CLOSED, "none", "no record"},
       {"another storage", record_of_source_dtype, MLXCEL_GATE_CLOSED, "none", "no record"},
-      {"no claim", claim_none, MLXCEL_GATE_CLOSED, "none", "none is less than production-mlx@mlx-cpu-0.32.4 on local-task"},
+      {"no claim", claim_none, MLXCEL_GATE_CLOSED, "none", "the last run found mismatches"},
+      {"no claim, of another compiler", claim_none_of_compiler, MLXCEL_GATE_STALE, "none", "compiler eeeeeeeeeeee"},
+      {"no claim beside enough", claim_none_beside_enough, MLXCEL_GATE_CLOSED, "none", "the last run found mismatches"},
       {"closeness", claim_closeness, MLXCEL_GATE_CLOSED, "mathematical-closeness", "mathematical-closeness is less than production-mlx@mlx-cpu-0.32.4"},
       {"canonical", claim_canonical, MLXCEL_GATE_CLOSED, "canonical-decomposition", "is less than production-mlx@mlx-cpu-0.32.4"},
       {"canonical against the declaration", claim_canonical_of_declared, MLXCEL_GATE_CLOSED, "canonical-decomposition", "is less than"},
@@ -225,24 +246,66 @@ static void gate_of_the_canonical_profile_stays_closed_and_tells_what_was_earned
 
 // --- the default profile ---------------------------------------------------------------------------------------------------------------------
 
-CHANGE(clause_of_other_storage, s->clause.source_dtype = "bf16"; s->clause.op = MLXCEL_OP_LAYER_NORM)
+CHANGE(clause_of_other_storage, s->clause.source_dtype = "bf16")
+CHANGE(clause_of_other_kind, s->clause.source_dtype = "affine-u4-g32-f16")
+CHANGE(clause_without_storage, s->clause.source_dtype = NULL)
+CHANGE(clause_of_bias, s->clause.source_dtype = "bf16+bias-f32"; s->clause.rounding = "product-sum:fma-f32+tree:f32+bias:f32")
+CHANGE(clause_of_bias_without_stage, s->clause.source_dtype = "bf16+bias-f32")
+CHANGE(clause_of_bias_of_another_rounding, s->clause.source_dtype = "bf16+bias-f32"; s->clause.rounding = "product-sum:fma-f32+tree:f32+bias:bf16")
+CHANGE(clause_of_stage_without_bias, s->clause.rounding = "product-sum:fma-f32+tree:f32+bias:f32")
+CHANGE(record_of_bias, s->clause.rounding = "product-sum:fma-f32+tree:f32+bias:f32"; s->clause.source_dtype = "f32+bias-f16"; s->record_count = 0;
+       add_record(s, MLXCEL_CLAIM_CANONICAL, MLXCEL_DECLARED_REFERENCE); s->clause.rounding = "product-sum:fma-f32+tree:f32"; s->clause.source_dtype = "bf16")
+CHANGE(clause_of_other_op, s->clause.op = MLXCEL_OP_LAYER_NORM)
+CHANGE(clause_of_other_variant, s->clause.variant = MLXCEL_VARIANT_GEMMA)
+CHANGE(clause_of_other_operand, s->clause.operand_dtype = "f16")
+CHANGE(clause_of_other_result, s->clause.result_dtype = "f16")
+CHANGE(clause_of_other_association, s->clause.association = "sequential")
+CHANGE(clause_that_flushes, s->clause.denormals = "flush")
+CHANGE(clause_of_tolerance, s->clause.tolerance = "max-ulp(4)")
+CHANGE(clause_of_other_accumulator, s->clause.accumulator = "f64")
 CHANGE(clause_of_other_kernel, s->clause.algorithm = "mlxcel_pinned_embed")
+CHANGE(claim_production, s->records[0].claim = MLXCEL_CLAIM_PRODUCTION; SET(s->records[0].reference, MLXCEL_MLX_REFERENCE);
+       SET(s->records[0].reference_identity, D("b")))
+CHANGE(disproved_here, add_record(s, MLXCEL_CLAIM_NONE, MLXCEL_DECLARED_REFERENCE))
+CHANGE(disproved_elsewhere, add_record(s, MLXCEL_CLAIM_NONE, MLXCEL_DECLARED_REFERENCE); SET(s->records[1].host.text, D("a")))
 CHANGE(record_of_canonical_reference, SET(s->records[0].reference_identity, D("c")))
 CHANGE(both_of_foreign_sources, SET(s->records[0].source_digest, D("b")); s->clause.source_digest = D("b"))
 CHANGE(device_is_cuda_here, SET(s->identity.device, "cuda"))
 
-static void gate_of_the_default_profile_goes_by_kernel_and_sources(void** state) {
+static void gate_of_the_default_profile_goes_by_the_clause_but_for_its_storage(void** state) {
   (void)state;
   static const char canonical[] = "canonical-decomposition";
   const case_t cases[] = {
       {"valid record", NULL, MLXCEL_GATE_OPEN, canonical, ""},
-      {"another clause of the kernel", clause_of_other_storage, MLXCEL_GATE_OPEN, canonical, ""},
+      {"another storage", clause_of_other_storage, MLXCEL_GATE_OPEN, canonical, ""},
+      {"another storage, with a bias", clause_of_bias, MLXCEL_GATE_OPEN, canonical, ""},
+      {"a record with a bias", record_of_bias, MLXCEL_GATE_OPEN, canonical, ""},
+      {"a bias without its stage", clause_of_bias_without_stage, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"a bias in another rounding", clause_of_bias_of_another_rounding, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"the stage without a bias", clause_of_stage_without_bias, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"another kind of storage", clause_of_other_kind, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"no storage", clause_without_storage, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"another operation", clause_of_other_op, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"another variant", clause_of_other_variant, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"another operand dtype", clause_of_other_operand, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"another result dtype", clause_of_other_result, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"another association", clause_of_other_association, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"flushed denormals", clause_that_flushes, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"a tolerance", clause_of_tolerance, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"another accumulator", clause_of_other_accumulator, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"another emitter", record_of_emitter, MLXCEL_GATE_OPEN, canonical, ""},
+      {"another machine", record_of_host, MLXCEL_GATE_OPEN, canonical, ""},
+      {"two calls", record_of_two_calls, MLXCEL_GATE_CLOSED, canonical, "2 calls"},
+      {"no output", record_of_no_output, MLXCEL_GATE_CLOSED, canonical, "0 outputs"},
+      {"what MLX computes, not the declared order", claim_production, MLXCEL_GATE_CLOSED, "production-mlx@mlx-cpu-0.32.4", "is less than"},
+      {"disproved on this machine", disproved_here, MLXCEL_GATE_CLOSED, "none", "the last run found mismatches"},
+      {"disproved on another machine", disproved_elsewhere, MLXCEL_GATE_OPEN, canonical, ""},
       {"another object", record_of_object, MLXCEL_GATE_OPEN, canonical, ""},
       {"another compiler", record_of_compiler, MLXCEL_GATE_OPEN, canonical, ""},
       {"compiler not known", compiler_unknown, MLXCEL_GATE_OPEN, canonical, ""},
       {"another runtime", record_of_runtime, MLXCEL_GATE_OPEN, canonical, ""},
       {"another level", record_of_level, MLXCEL_GATE_OPEN, canonical, ""},
-      {"another kernel", clause_of_other_kernel, MLXCEL_GATE_CLOSED, "none", "no record"},
+      {"another kernel", clause_of_other_kernel, MLXCEL_GATE_STALE, "none", "algorithm mlxcel_pinned_rms_norm version 1, this is mlxcel_pinned_embed"},
       {"no record", without_record, MLXCEL_GATE_CLOSED, "none", "no record"},
       {"device", record_of_device, MLXCEL_GATE_STALE, "none", "device local-sync"},
       {"on cuda", device_is_cuda_here, MLXCEL_GATE_STALE, "none", "device local-task"},
@@ -251,11 +314,95 @@ static void gate_of_the_default_profile_goes_by_kernel_and_sources(void** state)
       {"kernel sources", record_of_sources, MLXCEL_GATE_STALE, "none", "kernel sources bbbbbbbbbbbb, this has 444444444444"},
       {"scalar reference", record_of_canonical_reference, MLXCEL_GATE_STALE, "none",
        "declared-decomposition was build cccccccccccc, this version knows 555555555555"},
-      {"module and record of other kernels than this build's", both_of_foreign_sources, MLXCEL_GATE_CLOSED, canonical, "kernels of this build"},
+      {"module and record of other kernels than this build's", both_of_foreign_sources, MLXCEL_GATE_CLOSED, "none", "kernels of this build"},
       {"closeness", claim_closeness, MLXCEL_GATE_CLOSED, "mathematical-closeness", "is less than canonical-decomposition"},
-      {"no claim", claim_none, MLXCEL_GATE_CLOSED, "none", "none is less than canonical-decomposition"},
+      {"no claim", claim_none, MLXCEL_GATE_CLOSED, "none", "the last run found mismatches"},
   };
   CHECK(pinned_scene, MLXCEL_CLAIM_CANONICAL, MLXCEL_DECLARED_REFERENCE, cases);
+}
+
+// --- parts of the default profile's kernels that no oracle runs alone ------------------------------------------------------------------------
+
+// The op table's own clause of |operation|, and a record of |op| by |algorithm|.
+static scene_t fused_scene(const mlxcel_operation_t* operation, mlxcel_clause_storage_t* storage, mlxcel_op_class_t op, const char* algorithm) {
+  scene_t scene = pinned_scene();
+  scene.clause.op = op;
+  scene.clause.variant = MLXCEL_VARIANT_NONE;
+  scene.clause.algorithm = algorithm;
+  add_record(&scene, MLXCEL_CLAIM_CANONICAL, MLXCEL_DECLARED_REFERENCE);
+  assert_ok(mlxcel_profile_clause(mlxcel_profile_find(IREE_SV("pinned-f32")), operation, storage));
+  storage->clause.source_digest = D("4");
+  scene.clause = storage->clause;
+  return scene;
+}
+
+CHANGE(fused_tolerance, s->clause.tolerance = "max-ulp(1)")
+CHANGE(fused_flush, s->clause.denormals = "flush")
+CHANGE(fused_rounding, s->clause.rounding = "sum:bf16")
+CHANGE(fused_source, s->clause.source_dtype = "f32")
+CHANGE(fused_result, s->clause.result_dtype = "bf16")
+CHANGE(fused_other_kernel, SET(s->records[0].algorithm, "mlxcel_pinned_gate_up"))
+CHANGE(fused_claim, s->records[0].claim = MLXCEL_CLAIM_CLOSENESS)
+
+static void gate_of_a_fused_addition_stands_on_its_kernel_if_it_is_the_tables_clause(void** state) {
+  (void)state;
+  const struct {
+    const char* name;
+    void (*change)(scene_t* scene);
+    bool is_open;
+  } cases[] = {{"the table's", NULL, true},           {"tolerance", fused_tolerance, false}, {"flush", fused_flush, false},
+               {"rounding", fused_rounding, false},   {"storage", fused_source, false},      {"result", fused_result, false},
+               {"kernel", fused_other_kernel, false}, {"claim", fused_claim, false}};
+  const mlxcel_operation_t residual = {.op = MLXCEL_OP_RESIDUAL_ADD};
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    mlxcel_clause_storage_t storage;
+    scene_t scene = fused_scene(&residual, &storage, MLXCEL_OP_DENSE_MATMUL, "mlxcel_pinned_matmul");
+    if (cases[i].change) cases[i].change(&scene);
+    mlxcel_gate_verdict_t verdict = judge(&scene);
+    if ((verdict.state == MLXCEL_GATE_OPEN) != cases[i].is_open) fail_msg("%s: %s, '%s'", cases[i].name, mlxcel_gate_state_name(verdict.state), verdict.reason);
+    if (cases[i].is_open) assert_true(verdict.is_inferred);
+  }
+}
+
+static void gate_of_quantized_matmuls_before_rotations_stands_on_their_kernel(void** state) {
+  (void)state;
+  const mlxcel_operation_t matmul = {.op = MLXCEL_OP_QUANTIZED_MATMUL,
+                                     .bits = 5,
+                                     .group_size = 64,
+                                     .weight_dtype = MLXCEL_DTYPE_BF16,
+                                     .has_bias = true,
+                                     .bias_dtype = MLXCEL_DTYPE_BF16,
+                                     .within = MLXCEL_WITHIN_QKV_ROPE};
+  mlxcel_clause_storage_t storage;
+  scene_t scene = fused_scene(&matmul, &storage, MLXCEL_OP_DENSE_MATMUL, "mlxcel_pinned_qkv_rope");
+  mlxcel_gate_verdict_t verdict = judge(&scene);
+  assert_int_equal(verdict.state, MLXCEL_GATE_OPEN);
+  assert_true(verdict.is_inferred);
+  scene.clause.dequantization = "exact-widen";
+  verdict = judge(&scene);
+  assert_int_equal(verdict.state, MLXCEL_GATE_CLOSED);
+}
+
+static void gate_tells_a_record_of_the_clause_from_one_of_another_storage(void** state) {
+  (void)state;
+  scene_t scene = pinned_scene();
+  add_record(&scene, MLXCEL_CLAIM_CANONICAL, MLXCEL_DECLARED_REFERENCE);
+  assert_false(judge(&scene).is_inferred);
+  scene.clause.source_dtype = "bf16";
+  mlxcel_gate_verdict_t verdict = judge(&scene);
+  assert_true(verdict.is_inferred);
+  assert_int_equal(verdict.state, MLXCEL_GATE_OPEN);
+}
+
+static void gate_tells_that_the_compiler_is_what_differs(void** state) {
+  (void)state;
+  scene_t scene = mlx_scene();
+  add_record(&scene, MLXCEL_CLAIM_PRODUCTION, MLXCEL_MLX_REFERENCE);
+  assert_false(judge(&scene).compiler_differs);
+  SET(scene.records[0].compiler_digest.text, D("e"));
+  assert_true(judge(&scene).compiler_differs);
+  SET(scene.records[0].cpu_level, "v4");
+  assert_false(judge(&scene).compiler_differs);
 }
 
 // --- MLX's CUDA builds without the fix #923 --------------------------------------------------------------------------------------------------
@@ -330,11 +477,13 @@ static void identity_of_this_build_is_complete_and_stable(void** state) {
   assert_ok(mlxcel_identity_query("local-task", "v4", NULL, &other_level));
   assert_memory_equal(&first, &second, sizeof(first));
   const char* const digests[] = {first.pinned_object.text, first.mlx_object.text,       first.host_object.text,
-                                 first.pinned_source.text, first.scalar_reference.text, first.compiler.text};
+                                 first.pinned_source.text, first.scalar_reference.text, first.compiler.text,
+                                 first.mlx_reference.text, first.emitter.text,          first.host.text};
   for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); ++i) assert_int_equal(strlen(digests[i]), 64);
   assert_string_equal(first.pinned_source.text, mlxcel_kernel_source_digest());
   assert_string_not_equal(first.pinned_object.text, other_level.pinned_object.text);
   assert_string_equal(first.mlx_object.text, other_level.mlx_object.text);
+  assert_string_not_equal(first.emitter.text, other_level.emitter.text);  // the flags name the level
   assert_string_equal(other_level.compiler.text, "");
   assert_int_equal(first.contract_version, MLXCEL_CONTRACT_VERSION);
   assert_true(strlen(first.runtime) > 64);
@@ -347,14 +496,58 @@ static void identity_of_this_build_is_complete_and_stable(void** state) {
   iree_status_ignore(status);
 }
 
+static void identity_of_the_mlx_build_is_that_of_the_pins(void** state) {
+  (void)state;
+  char command[256], line[200];
+  mlxcel_sha256_hex_t libmlx = {""}, blas = {""}, expected;
+  snprintf(command, sizeof(command), "grep '^MLX_' %s/scripts/pins.env", MLXCEL_SOURCE_DIR);
+  FILE* pipe = popen(command, "r");
+  assert_non_null(pipe);
+  char version[32] = "";
+  while (fgets(line, sizeof(line), pipe)) {
+    sscanf(line, "MLX_VERSION=%31s", version);
+    sscanf(line, "MLX_CPU_LIBMLX_SHA256=%64s", libmlx.text);
+    sscanf(line, "MLX_CPU_BLAS_SHA256=%64s", blas.text);
+  }
+  pclose(pipe);
+  char build[64];
+  snprintf(build, sizeof(build), "mlx-cpu-%s", version);
+  assert_string_equal(build, MLXCEL_MLX_REFERENCE);
+  assert_ok(mlxcel_identity_mlx(libmlx.text, blas.text, &expected));
+  mlxcel_identity_t identity;
+  assert_ok(mlxcel_identity_query("local-task", "v3", NULL, &identity));
+  assert_string_equal(identity.mlx_reference.text, expected.text);
+  assert_string_equal(mlxcel_identity_reference(&identity, MLXCEL_MLX_REFERENCE), expected.text);
+  mlxcel_sha256_hex_t other_blas;
+  assert_ok(mlxcel_identity_mlx(libmlx.text, libmlx.text, &other_blas));
+  assert_string_not_equal(other_blas.text, expected.text);
+}
+
+static void identity_of_the_machine_depends_on_what_its_functions_return(void** state) {
+  (void)state;
+  mlxcel_sha256_hex_t probe, again, host, other;
+  assert_ok(mlxcel_host_probe_digest(&probe));
+  assert_ok(mlxcel_host_probe_digest(&again));
+  assert_string_equal(probe.text, again.text);
+  assert_ok(mlxcel_host_digest(probe.text, &host));
+  assert_ok(mlxcel_host_digest(D("a"), &other));
+  assert_string_not_equal(host.text, other.text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gate_of_a_production_profile_opens_for_exactly_the_present_identity),
       cmocka_unit_test(gate_of_the_canonical_profile_stays_closed_and_tells_what_was_earned),
-      cmocka_unit_test(gate_of_the_default_profile_goes_by_kernel_and_sources),
+      cmocka_unit_test(gate_of_the_default_profile_goes_by_the_clause_but_for_its_storage),
       cmocka_unit_test(gate_voids_qmm_evidence_of_cuda_builds_without_the_fix),
       cmocka_unit_test(gate_of_a_clause_with_host_functions_knows_the_math_library),
+      cmocka_unit_test(gate_of_a_fused_addition_stands_on_its_kernel_if_it_is_the_tables_clause),
+      cmocka_unit_test(gate_of_quantized_matmuls_before_rotations_stands_on_their_kernel),
+      cmocka_unit_test(gate_tells_a_record_of_the_clause_from_one_of_another_storage),
+      cmocka_unit_test(gate_tells_that_the_compiler_is_what_differs),
       cmocka_unit_test(identity_of_this_build_is_complete_and_stable),
+      cmocka_unit_test(identity_of_the_mlx_build_is_that_of_the_pins),
+      cmocka_unit_test(identity_of_the_machine_depends_on_what_its_functions_return),
   };
   return cmocka_run_group_tests_name("qualify_gate", tests, NULL, NULL);
 }

@@ -7,8 +7,10 @@
 
 #include "build_identity.h"
 #include "contract/contract_parse.h"
+#include "emitter_digest.h"
 #include "kernels/kernel_objects.h"
 #include "kernels/kernel_table.h"
+#include "qualify/host_identity.h"
 #include "reference_digest.h"
 
 static iree_status_t identity_text(const char* name, const char* text, size_t capacity, char* out_text) {
@@ -31,23 +33,61 @@ static iree_status_t identity_level(const char* name, mlxcel_kernel_level_t* out
   return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "unknown CPU level '%s'; valid are v3 and v4", name);
 }
 
-// The file that tanhf comes from: libm, or the program itself where that is linked in.
-static iree_status_t identity_host_digest(const mlxcel_sha256_hex_t* mlx_object, mlxcel_sha256_hex_t* out_digest) {
-  memset(out_digest, 0, sizeof(*out_digest));
-  Dl_info info;
-  if (dladdr((const void*)(uintptr_t)tanhf, &info) == 0 || !info.dli_fname) return iree_ok_status();
-  mlxcel_sha256_hex_t library;
-  iree_status_t status = mlxcel_sha256_of_file(info.dli_fname, &library);
-  if (!iree_status_is_ok(status)) {  // not to be found under that name: no evidence can be valid
-    iree_status_ignore(status);
-    return iree_ok_status();
-  }
+static void hash_text(mlxcel_sha256_t* hash, const char* text) { mlxcel_sha256_update_field(hash, iree_make_cstring_view(text)); }
+
+iree_status_t mlxcel_identity_mlx(const char* libmlx_digest, const char* blas_digest, mlxcel_sha256_hex_t* out_digest) {
   mlxcel_sha256_t hash;
   IREE_RETURN_IF_ERROR(mlxcel_sha256_initialize(&hash));
-  mlxcel_sha256_update_field(&hash, iree_make_cstring_view(mlx_object->text));
-  mlxcel_sha256_update_field(&hash, iree_make_cstring_view(library.text));
+  hash_text(&hash, libmlx_digest);
+  hash_text(&hash, blas_digest);
   mlxcel_sha256_finish(&hash, out_digest);
   return iree_ok_status();
+}
+
+static iree_status_t identity_emitter(mlxcel_kernel_level_t level, mlxcel_sha256_hex_t* out_digest) {
+  size_t count = 0;
+  const char* const* flags = mlxcel_kernel_compile_flags(level, &count);
+  mlxcel_sha256_t hash;
+  IREE_RETURN_IF_ERROR(mlxcel_sha256_initialize(&hash));
+  hash_text(&hash, MLXCEL_EMITTER_DIGEST);
+  for (size_t i = 0; i < count; ++i) hash_text(&hash, flags[i]);
+  mlxcel_sha256_finish(&hash, out_digest);
+  return iree_ok_status();
+}
+
+// The file that |function| comes from: libm, the program itself where that is linked in, or what was put before them. "" if it can't be read.
+static void library_digest(const void* function, mlxcel_sha256_hex_t* out_digest) {
+  memset(out_digest, 0, sizeof(*out_digest));
+  Dl_info info;
+  if (dladdr(function, &info) == 0 || !info.dli_fname) return;
+  iree_status_t status = mlxcel_sha256_of_file(info.dli_fname, out_digest);
+  if (iree_status_is_ok(status)) return;
+  iree_status_ignore(status);
+  memset(out_digest, 0, sizeof(*out_digest));
+}
+
+// "" where a library isn't to be found under its name: then no evidence can be valid.
+static iree_status_t identity_host_object(const char* mlx_object, const char* probe, mlxcel_sha256_hex_t* out_digest) {
+  memset(out_digest, 0, sizeof(*out_digest));
+  mlxcel_sha256_hex_t power, tangent;
+  library_digest((const void*)(uintptr_t)powf, &power);
+  library_digest((const void*)(uintptr_t)tanhf, &tangent);
+  if (!power.text[0] || !tangent.text[0]) return iree_ok_status();
+  mlxcel_sha256_t hash;
+  IREE_RETURN_IF_ERROR(mlxcel_sha256_initialize(&hash));
+  hash_text(&hash, mlx_object);
+  hash_text(&hash, power.text);
+  hash_text(&hash, tangent.text);
+  hash_text(&hash, probe);
+  mlxcel_sha256_finish(&hash, out_digest);
+  return iree_ok_status();
+}
+
+static iree_status_t identity_host(mlxcel_identity_t* identity) {
+  mlxcel_sha256_hex_t probe;
+  IREE_RETURN_IF_ERROR(mlxcel_host_probe_digest(&probe));
+  IREE_RETURN_IF_ERROR(mlxcel_host_digest(probe.text, &identity->host));
+  return identity_host_object(identity->mlx_object.text, probe.text, &identity->host_object);
 }
 
 iree_status_t mlxcel_identity_query(const char* device, const char* cpu_level, const char* compiler_digest, mlxcel_identity_t* out_identity) {
@@ -65,7 +105,9 @@ iree_status_t mlxcel_identity_query(const char* device, const char* cpu_level, c
   snprintf(out_identity->runtime, sizeof(out_identity->runtime), "%s %s", MLXCEL_RUNTIME_CRATE, MLXCEL_RUNTIME_DIGEST);
   IREE_RETURN_IF_ERROR(identity_object_digest(mlxcel_kernel_object_bytes(level), &out_identity->pinned_object));
   IREE_RETURN_IF_ERROR(identity_object_digest(mlxcel_kernel_mlx_object_bytes(), &out_identity->mlx_object));
-  return identity_host_digest(&out_identity->mlx_object, &out_identity->host_object);
+  IREE_RETURN_IF_ERROR(mlxcel_identity_mlx(MLXCEL_MLX_LIBRARY_DIGEST, MLXCEL_MLX_BLAS_DIGEST, &out_identity->mlx_reference));
+  IREE_RETURN_IF_ERROR(identity_emitter(level, &out_identity->emitter));
+  return identity_host(out_identity);
 }
 
 // |algorithm| names kernels of this family.
@@ -79,7 +121,7 @@ mlxcel_sha256_hex_t mlxcel_identity_object(const mlxcel_identity_t* identity, co
 }
 
 const char* mlxcel_identity_reference(const mlxcel_identity_t* identity, const char* reference) {
-  if (strcmp(reference, MLXCEL_MLX_REFERENCE) == 0) return MLXCEL_MLX_LIBRARY_DIGEST;
+  if (strcmp(reference, MLXCEL_MLX_REFERENCE) == 0) return identity->mlx_reference.text;
   return strcmp(reference, MLXCEL_DECLARED_REFERENCE) == 0 ? identity->scalar_reference.text : "";
 }
 
@@ -112,6 +154,8 @@ iree_status_t mlxcel_identity_fill(const mlxcel_identity_t* identity, const char
   out_evidence->contract_version = identity->contract_version;
   out_evidence->object_digest = mlxcel_identity_object(identity, clause);
   out_evidence->compiler_digest = identity->compiler;
+  out_evidence->emitter_digest = identity->emitter;
+  out_evidence->host = identity->host;
   out_evidence->created_unix = (int64_t)time(NULL);
   return iree_ok_status();
 }

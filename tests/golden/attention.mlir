@@ -8,7 +8,7 @@
 // operand_dtype=f32
 // accumulator=f32
 // result_dtype=f32
-// rounding=score:fma-f32+tree:f32+scale-after-dot:f32+exp:f32+sum:f32+tree:f32+value:fma-f32+combine:f32-fma+quotient:f32
+// rounding=score:fma-f32+tree:f32+scale-after-dot:f32+difference:f32+exp:f32+sum:f32+tree:f32+value:fma-f32+combine:f32-fma+quotient:f32
 // association=scores:lanes(16,tree)+blocks(64,absolute):lanes(16,tree)+values:sequential+combine:sequential
 // dequantization=none
 // constants=f32-nearest

@@ -50,7 +50,7 @@ module @operation {
       }
     }
   }
-  func.func @operation(%0: tensor<3x32xbf16>, %1: tensor<3x32xbf16>, %2: tensor<3xi32>, %3: tensor<3xi32>, %4: tensor<1x1x2x5x16xbf16>, %5: tensor<1x1x2x5x16xbf16>) -> (tensor<1x1x2x5x16xbf16>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
+  func.func @operation(%0: tensor<3x32xbf16>, %1: tensor<3x32xbf16>, %2: tensor<3xi32>, %3: tensor<3xi32>, %4: tensor<1x1x2x5x16xbf16>, %5: tensor<1x1x2x5x16xbf16>) -> (tensor<2x1x2x5x16xbf16>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %6 = arith.constant 3 : i32
     %7 = arith.constant 2 : i32
     %8 = arith.constant 16 : i32
@@ -60,6 +60,7 @@ module @operation {
     %12 = arith.constant 2 : i32
     %13 = arith.constant 3 : index
     %14, %15 = flow.dispatch @mlx_kernels::@kv_store[%13](%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12) : (tensor<3x32xbf16>, tensor<3x32xbf16>, tensor<3xi32>, tensor<3xi32>, tensor<1x1x2x5x16xbf16>, tensor<1x1x2x5x16xbf16>, i32, i32, i32, i32, i32, i32, i32) -> (%4 as tensor<1x1x2x5x16xbf16>, %5 as tensor<1x1x2x5x16xbf16>)
-    return %14 : tensor<1x1x2x5x16xbf16>
+    %16 = stablehlo.concatenate %14, %15, dim = 0 : (tensor<1x1x2x5x16xbf16>, tensor<1x1x2x5x16xbf16>) -> tensor<2x1x2x5x16xbf16>
+    return %16 : tensor<2x1x2x5x16xbf16>
   }
 }

@@ -136,7 +136,7 @@ module @operation {
       }
     }
   }
-  func.func @operation(%0: tensor<3x33xf32>, %1: tensor<64x33xf32>, %2: tensor<32x33xf32>, %3: tensor<32x33xf32>, %4: tensor<3xi32>, %5: tensor<3xi32>, %6: tensor<5x8xf32>, %7: tensor<5x8xf32>, %8: tensor<1x1x2x5x16xf32>, %9: tensor<1x1x2x5x16xf32>) -> (tensor<3x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
+  func.func @operation(%0: tensor<3x33xf32>, %1: tensor<64x33xf32>, %2: tensor<32x33xf32>, %3: tensor<32x33xf32>, %4: tensor<3xi32>, %5: tensor<3xi32>, %6: tensor<5x8xf32>, %7: tensor<5x8xf32>, %8: tensor<1x1x2x5x16xf32>, %9: tensor<1x1x2x5x16xf32>) -> (tensor<512xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %10 = arith.constant 3 : i32
     %11 = arith.constant 33 : i32
     %12 = arith.constant 64 : i32
@@ -192,6 +192,10 @@ module @operation {
     %62 = arith.constant 0 : i32
     %63 = arith.constant 3 : index
     %64, %65 = flow.dispatch @mlx_kernels::@kv_store[%63](%55, %33, %4, %5, %8, %9, %56, %57, %58, %59, %60, %61, %62) : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3xi32>, tensor<3xi32>, tensor<1x1x2x5x16xf32>, tensor<1x1x2x5x16xf32>, i32, i32, i32, i32, i32, i32, i32) -> (%8 as tensor<1x1x2x5x16xf32>, %9 as tensor<1x1x2x5x16xf32>)
-    return %44 : tensor<3x64xf32>
+    %66 = stablehlo.reshape %44 : (tensor<3x64xf32>) -> tensor<192xf32>
+    %67 = stablehlo.reshape %64 : (tensor<1x1x2x5x16xf32>) -> tensor<160xf32>
+    %68 = stablehlo.reshape %65 : (tensor<1x1x2x5x16xf32>) -> tensor<160xf32>
+    %69 = stablehlo.concatenate %66, %67, %68, dim = 0 : (tensor<192xf32>, tensor<160xf32>, tensor<160xf32>) -> tensor<512xf32>
+    return %69 : tensor<512xf32>
   }
 }

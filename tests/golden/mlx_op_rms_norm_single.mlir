@@ -5,7 +5,7 @@
 // op=rms-norm
 // variant=single-rounding
 // source_dtype=f16
-// operand_dtype=f16
+// operand_dtype=f32
 // accumulator=f32
 // result_dtype=f16
 // rounding=square:f32+square-sum:f32+mean:mul-reciprocal-f32+epsilon:f32+root:f32+reciprocal:f32+scale:f32+weight:f32+result:f16

@@ -116,7 +116,7 @@ module @operation {
       }
     }
   }
-  func.func @operation(%0: tensor<3x33xf32>, %1: tensor<64x33xf32>, %2: tensor<32x33xf32>, %3: tensor<32x33xf32>, %4: tensor<3xi32>, %5: tensor<3xi32>, %6: tensor<5x8xf32>, %7: tensor<5x8xf32>, %8: tensor<1x1x2x5x16xf32>, %9: tensor<1x1x2x5x16xf32>) -> (tensor<3x64xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
+  func.func @operation(%0: tensor<3x33xf32>, %1: tensor<64x33xf32>, %2: tensor<32x33xf32>, %3: tensor<32x33xf32>, %4: tensor<3xi32>, %5: tensor<3xi32>, %6: tensor<5x8xf32>, %7: tensor<5x8xf32>, %8: tensor<1x1x2x5x16xf32>, %9: tensor<1x1x2x5x16xf32>) -> (tensor<512xf32>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %10 = arith.constant 3 : i32
     %11 = arith.constant 33 : i32
     %12 = arith.constant 4 : i32
@@ -134,6 +134,10 @@ module @operation {
     %24 = arith.constant 5 : i32
     %25 = arith.constant 8 : index
     %26, %27, %28 = flow.dispatch @kernels::@qkv_rope[%25](%0, %1, %1, %1, %1, %2, %2, %2, %2, %3, %3, %3, %3, %6, %7, %4, %5, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24) : (tensor<3x33xf32>, tensor<64x33xf32>, tensor<64x33xf32>, tensor<64x33xf32>, tensor<64x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<5x8xf32>, tensor<5x8xf32>, tensor<3xi32>, tensor<3xi32>, tensor<1x1x2x5x16xf32>, tensor<1x1x2x5x16xf32>, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> (%8 as tensor<1x1x2x5x16xf32>, %9 as tensor<1x1x2x5x16xf32>, tensor<3x64xf32>)
-    return %28 : tensor<3x64xf32>
+    %29 = stablehlo.reshape %28 : (tensor<3x64xf32>) -> tensor<192xf32>
+    %30 = stablehlo.reshape %26 : (tensor<1x1x2x5x16xf32>) -> tensor<160xf32>
+    %31 = stablehlo.reshape %27 : (tensor<1x1x2x5x16xf32>) -> tensor<160xf32>
+    %32 = stablehlo.concatenate %29, %30, %31, dim = 0 : (tensor<192xf32>, tensor<160xf32>, tensor<160xf32>) -> tensor<512xf32>
+    return %32 : tensor<512xf32>
   }
 }

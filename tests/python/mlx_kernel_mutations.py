@@ -452,6 +452,7 @@ COPY = (
     "static void copy_elements(const uint8_t* from, uint8_t* to, size_t bytes) {\n"
     "  for (size_t i = 0; i < bytes; i += 2) *(any_u16_t*)(to + i) = *(const any_u16_t*)(from + i);"
 )
+STORE_V = "copy_elements(MLXCEL_AT(v) + unit * head_bytes, MLXCEL_AT(v_cache) + cell, head_bytes);"
 CHANNEL_LOOP = "      for (size_t c = 0; c < a->in_channels; ++c, ++tap) {\n"
 CHANNELS_REVERSED = (
     "      for (size_t i = 0; i < a->in_channels; ++i) {\n        size_t c = a->in_channels - 1 - i;\n"
@@ -465,6 +466,8 @@ OTHERS = (
     mlx("kv-store", "operand_dtype result_dtype", "stored-in-fewer-bits",
         ("mlx_cpu.c", COPY, COPY.replace("= *(const any_u16_t*)(from + i)", "= (uint16_t)(*(const any_u16_t*)(from + i) & 0xfffe)")),
         "kv-store"),
+    mlx("kv-store", "algorithm", "values-not-stored", ("mlx_cpu.c", f"    {STORE_V}\n", ""), "kv-store"),
+    mlx("kv-store", "algorithm", "keys-as-values", ("mlx_cpu.c", STORE_V, STORE_V.replace("MLXCEL_AT(v) +", "MLXCEL_AT(k) +")), "kv-store"),
     mlx("kv-store", "denormals", "flush-subnormals", FLUSH, "kv-store", proof=(
         "the kernel moves bit patterns as integers; no floating-point operation reads or writes them, "
         "so MXCSR's flush bits have nothing to act on")),

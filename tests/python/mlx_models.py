@@ -103,9 +103,10 @@ class Recorder:
             self.taps[f"layers.{layer}.{'post_norm' if is_post else 'input_norm'}"] = y[0]
         self.norms += 1
 
-    def attention(self, queries: Any, output: Any) -> None:
-        """Records rotated queries and attention's output, [1, heads, rows, head_dim]."""
-        for name, value in (("queries", queries), ("attention", output)):
+    def attention(self, queries: Any, keys: Any, values: Any, output: Any) -> None:
+        """Records rotated queries and keys, values and the output, [1, heads, rows, head_dim]."""
+        named = {"keys": keys, "values": values, "queries": queries, "attention": output}
+        for name, value in named.items():
             rows = value.transpose(0, 2, 1, 3)[0]
             self.taps[f"layers.{self.attentions}.{name}"] = rows.reshape(rows.shape[0], -1)
         self.attentions += 1
@@ -128,9 +129,9 @@ def record(model: Any, ids: list[int], monkeypatch: pytest.MonkeyPatch) -> dict[
         recorder.norm(x, y)
         return y
 
-    def attention(queries: Any, *arguments: Any, **options: Any) -> Any:
-        output = plain_attention(queries, *arguments, **options)
-        recorder.attention(queries, output)
+    def attention(queries: Any, keys: Any, values: Any, *rest: Any, **options: Any) -> Any:
+        output = plain_attention(queries, keys, values, *rest, **options)
+        recorder.attention(queries, keys, values, output)
         return output
 
     def gate(left: Any, right: Any) -> Any:

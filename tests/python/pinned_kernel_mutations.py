@@ -106,7 +106,9 @@ NORM = f"v16_mul(v16_mul(v16_load(x + k), v16_set1(r)), {NORM_WEIGHT})"
 ROTATE_FIRST = "    v16_store(y + i, v16_fma(a, c, v16_neg(v16_mul(b, s))));"
 ROTATE_SECOND = "    v16_store(y + half + i, v16_fma(b, c, v16_mul(a, s)));"
 ROPE_LOADS = "v16 a = v16_load(y + i), b = v16_load(y + half + i), c = v16_load(cos + i), s = v16_load(sin + i);"
-COPY = "v16_store(to + i, v16_load(from + i));"
+ROTATION_CALL = "if (kind != 2) rope_head("
+STORE = "      copy_floats(row, to, head_dim);\n"  # of q into the result, of k and v into the caches
+V_CELL = "MLXCEL_AT(v_cache) + cell;"
 SILU = "v16_div(gv, v16_add(v16_set1(1.0f), v16_exp(v16_neg(gv))))"
 SCORE = "part[i] = v16_fma(qv, v16_load(key[i] + d), part[i]);"
 SCALE = "return v16_mul(v16_tree_of_16(acc), v16_set1(scale));"
@@ -254,9 +256,15 @@ ROW_OPERATIONS = (
     pinned("rope", "result_dtype", "narrow-result",
            ("pinned_f32.c", ROTATE_FIRST, wrapped(ROTATE_FIRST, "v16_fma(a, c, v16_neg(v16_mul(b, s)))")), "rope"),
     pinned("rope", "denormals", "flush-subnormals", FLUSH, "rope"),
-    # The composition's result is q; the copy into it and into the cache is one function.
-    pinned("kv-store", "operand_dtype result_dtype", "narrow-copy", ("pinned_f32.c", COPY, wrapped(COPY, "v16_load(from + i)")),
-           "rope"),
+    pinned("rope", "algorithm", "keys-not-rotated", ("pinned_f32.c", ROTATION_CALL, "if (kind == 0) rope_head("), "rope"),
+    # The composition's result is q and both caches; these edits leave q as it is.
+    pinned("kv-store", "operand_dtype result_dtype", "narrow-copy",
+           ("pinned_f32.c", STORE,
+            "      for (int i = 0; i < head_dim; ++i) to[i] = kind == 0 ? row[i] : mutate_narrow1(row[i]);\n"), "rope"),
+    pinned("kv-store", "algorithm", "values-not-stored", ("pinned_f32.c", STORE, f"      if (kind == 2) continue;\n{STORE}"), "rope"),
+    pinned("kv-store", "algorithm", "values-over-keys", ("pinned_f32.c", V_CELL, "MLXCEL_AT(k_cache) + cell;"), "rope"),
+    pinned("kv-store", "algorithm", "stored-one-position-later",
+           ("pinned_f32.c", "(size_t)context + (size_t)p) *", "(size_t)context + (size_t)((p + 1) % context)) *"), "rope"),
     pinned("kv-store", "denormals", "flush-subnormals", ("pinned_f32.c", COPY_FUNCTION, FLUSHED_COPY), "rope",
            proof="loads and stores move bits: no operation reads or writes them that MXCSR's flush bits act on"),
 )

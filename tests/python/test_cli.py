@@ -49,6 +49,8 @@ def test_version_names_runtime_and_compiler(run: Runner) -> None:
         (["genrate"], ["'genrate'", "'generate'"]),
         (["--quick"], ["'--quick'", "--version"]),
         (["help", "nothing"], ["'nothing'"]),
+        (["help", "chat", "more"], ["'more'", "help"]),
+        (["--version", "more"], ["'more'", "--version"]),
         (["generate"], ["no model", "-m", "MLXCEL_MODEL"]),
         (["generate", "-m", "x"], ["no prompt", "-p", "--prompt-ids"]),
         (["generate", "-m", "x", "-p", "a", "-f", "b"], ["more than one prompt"]),
@@ -62,7 +64,17 @@ def test_version_names_runtime_and_compiler(run: Runner) -> None:
         (["generate", "-m", "x", "-p", "a", "--cpu-level", "v2"], ["'v2'", "v3, v4"]),
         (["generate", "-m", "x", "-p", "a", "--profile", "fast"], ["'fast'", "pinned-f32"]),
         (["generate", "-m", "x", "-p", "a", "--precision", "f64"], ["'f64'", "f32, f16, bf16"]),
-        (["generate", "-m", "x", "-p", "a", "--quant", "dense"], ["dense", "packed"]),
+        (["generate", "-m", "x", "-p", "a", "--quant", "dense"], ["dense", "packed", "pinned-f32"]),
+        (
+            ["compile", "-m", "x", "--quant", "dense", "--profile", "mlx-cpu-0.32.4"],
+            ["dense", "packed", "profile mlx-cpu-0.32.4,"],
+        ),
+        (["generate", "-m", "x", "-p", "a", "--stop", ""], ["--stop", "empty"]),
+        (["chat", "-m", "x", "--stop", "a", "--stop", ""], ["--stop", "empty"]),
+        (["taps", "-m", "x", "--precision", "f32"], ["'--precision'"]),
+        (["taps", "-m", "x", "--ctx", "8"], ["'--ctx'"]),
+        (["taps", "-m", "x", "--chunk", "8"], ["'--chunk'"]),
+        (["taps", "-m", "x", "--prompt-ids", "1"], ["-o"]),
         (["generate", "-m", "x", "-p", "a", "--system", "b"], ["--system", "--chat"]),
         (["generate", "-m", "x", "--prompt-ids", "1", "--chat"], ["--chat", "--prompt-ids"]),
         (["generate", "-m", "x", "--prompt-ids", "1,b"], ["--prompt-ids", "'1,b'"]),
@@ -82,6 +94,8 @@ def test_version_names_runtime_and_compiler(run: Runner) -> None:
         (["cache"], ["ls, verify, prune"]),
         (["cache", "list"], ["'list'", "ls, verify, prune"]),
         (["cache", "prune", "--older-than", "-1"], ["--older-than"]),
+        (["cache", "ls", "--older-than", "3"], ["--older-than", "ls"]),
+        (["cache", "verify", "--older-than", "3"], ["--older-than", "verify"]),
         (["completion", "fish"], ["'fish'", "bash"]),
     ],
 )
@@ -118,6 +132,31 @@ def test_wrong_environment_is_named_by_variable_and_exits_2(
     assert (result.returncode, result.stdout) == (2, b"")
     for word in words:
         assert word in result.stderr.decode()
+
+
+def test_taps_says_that_it_is_outside_of_the_gate(run: Runner, tmp_path: Path) -> None:
+    assert "outside of the capability gate" in run("taps", "--help").stdout.decode()
+    tap = ["taps", "-m", str(tmp_path), "--prompt-ids", "1", "-o", str(tmp_path / "x")]
+    for options, notes in (
+        ([], 0),
+        (["--profile", "pinned-f32"], 0),
+        (["--profile", "mlx-cpu-0.32.4"], 1),
+        (["--profile", "mlx-cpu-0.32.4", "-q"], 0),
+    ):
+        result = run(*tap, *options)
+        assert (result.returncode, result.stdout) == (1, b"")
+        assert result.stderr.count(b"note: taps measures outside") == notes
+
+
+def test_precision_refusal_advises_another_profile_only(run: Runner, tmp_path: Path) -> None:
+    for profile, valid, advice in (
+        ("pinned-f32", "valid: f32 (16-bit", True),
+        ("mlx-cpu-0.32.4", "valid: checkpoint\n", False),
+    ):
+        result = run("compile", "-m", str(tmp_path), "--profile", profile, "--precision", "bf16")
+        assert (result.returncode, result.stdout) == (1, b"")
+        text = result.stderr.decode()
+        assert valid in text and ("are what profile" in text) == advice
 
 
 def test_missing_files_exit_1_with_the_path(run: Runner, tmp_path: Path) -> None:

@@ -176,12 +176,43 @@ def test_verify_names_what_is_wrong(
             assert word in result.stderr.decode()
 
 
+def test_verify_shows_no_control_bytes_of_the_file(run: Runner, contract: Path) -> None:
+    text = contract.read_bytes()
+    for before, after, shown in (
+        (b"denormals=keep", b"denormals=\x1b[2J\x07", b"\\x1b[2J\\x07"),
+        (b"denormals=keep", b"denormals=\xc2\x9b2J", b"\\xc2\\x9b2J"),
+        (b"profile=mlx", b"profile=\x1b]0;owned\x07", b"\\x1b]0;owned\\x07"),
+        (b"denormals=keep", b"\x1b[31m=keep", b"\\x1b[31m"),
+    ):
+        contract.write_bytes(text.replace(before, after, 1))
+        result = run("contract", "verify", str(contract))
+        assert (result.returncode, result.stdout) == (1, b"")
+        assert shown in result.stderr
+        assert not set(result.stderr) & {0x1B, 0x07, 0x9B}
+
+
 def test_missing_contract_is_named_with_a_remedy(run: Runner, tmp_path: Path) -> None:
     result = run("contract", "show", str(tmp_path / "nothing"))
     assert (result.returncode, result.stdout) == (1, b"")
     assert b"nothing" in result.stderr and b"mlxcel cache ls" in result.stderr
     assert run("contract", "verify", str(tmp_path / "nothing")).returncode == 1
-    assert b"manifest.json" in run("contract", "show", str(tmp_path)).stderr
+    for action in ("show", "verify"):
+        result = run("contract", action, str(tmp_path))
+        assert (result.returncode, result.stdout) == (1, b"")
+        words = f"{tmp_path} isn't the folder of a compiled module"
+        assert words in result.stderr.decode() and b"mlxcel cache ls" in result.stderr
+
+
+def test_verify_refuses_what_the_profile_does_not_define(run: Runner, contract: Path) -> None:
+    text = contract.read_text()
+    contract.write_text(text.replace("denormals=keep", "denormals=flush", 1))
+    result = run("contract", "verify", str(contract))
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"doesn't define 1 of " in result.stderr and b"clause 0 (rms-norm" in result.stderr
+    contract.write_text("mlxcel_contract=2\nprofile=pinned-f32\nclauses=0\n")
+    result = run("contract", "verify", str(contract))
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"no clause" in result.stderr
 
 
 def compile_tiny(run: Runner, tmp_path: Path) -> Path:
@@ -200,6 +231,26 @@ def flip_byte(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
+
+
+def test_entry_of_an_older_mlxcel_is_named_and_not_damaged(run: Runner, tmp_path: Path) -> None:
+    folder = compile_tiny(run, tmp_path)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    created = manifest["created_unix"]
+    manifest["manifest_version"] = 0
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    words = b"of an older mlxcel; `mlxcel cache prune` removes it"
+    for action in ("ls", "verify"):
+        result = run("cache", action, "--cache-dir", str(folder.parent))
+        assert result.returncode == 0 and b"error" not in result.stderr
+        assert words in result.stdout and b"1970" not in result.stdout
+        result = run("cache", action, "--cache-dir", str(folder.parent), "--json")
+        (entry,) = json.loads(result.stdout)["entries"]
+        assert entry["foreign"] is True and entry["created_unix"] == created
+        assert entry.get("ok") is None
+    (folder / "manifest.json").write_text("{")
+    result = run("cache", "verify", "--cache-dir", str(folder.parent))
+    assert result.returncode == 1 and b"damaged: 1 of 1" in result.stderr
 
 
 def test_compiled_module_shows_and_verifies_its_contract(run: Runner, tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def mlx_program(tmp_path_factory: pytest.TempPathFactory, evidence: Path) -> Pro
 
 @pytest.fixture(scope="module")
 def evidence(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Evidence for the profile, made here: without it the profile is closed."""
+    """Evidence for the profile, without which it is closed: test_oracle.py's, or made here."""
+    if "MLXCEL_TEST_EVIDENCE" in os.environ:
+        return Path(os.environ["MLXCEL_TEST_EVIDENCE"])
     folder = tmp_path_factory.mktemp("evidence")
     command = [PROGRAM, "oracle", "run", "--all", "--profile", PROFILE, "--device", "local-task"]
     done = subprocess.run(
@@ -78,7 +80,8 @@ def our_taps(folder: Path, ids: list[int], tmp_path: Path) -> dict[str, Any]:
 
 def first_divergence(ours: dict[str, Any], theirs: dict[str, Any], layers: int) -> str | None:
     """The first tap in order of execution that differs, described; None if none does."""
-    steps = ("input_norm", "queries", "attention", "attention_residual", "post_norm", "gated")
+    steps = ("input_norm", "keys", "values", "queries", "attention")
+    steps += ("attention_residual", "post_norm", "gated")
     order = [f"layers.{i}.{step}" for i in range(layers) for step in (*steps, "output")]
     order = ["embedding", *order, "norm", "logits"]
     assert set(order) == set(ours) == set(theirs)

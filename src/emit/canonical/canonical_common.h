@@ -24,7 +24,6 @@ mlxcel_value_t mlxcel_canonical_prefix_scan(mlxcel_module_builder_t* builder, co
 mlxcel_value_t mlxcel_canonical_convolution(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands);
 // Compositions of the above.
 mlxcel_value_t mlxcel_canonical_activation_projection(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands);
-mlxcel_value_t mlxcel_canonical_qkv_rope(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands);
 
 // The map of a tensor whose dimensions are walked by loops 0, 1, ...: "012".
 const char* mlxcel_canonical_identity_map(uint32_t rank);

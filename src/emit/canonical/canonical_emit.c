@@ -19,7 +19,6 @@ static const emit_t emitters[MLXCEL_OP_COUNT] = {
     [MLXCEL_OP_CUMULATIVE_NORM] = mlxcel_canonical_cumulative_norm,
     [MLXCEL_OP_CONVOLUTION] = mlxcel_canonical_convolution,
     [MLXCEL_OP_ACTIVATION_PROJECTION] = mlxcel_canonical_activation_projection,
-    [MLXCEL_OP_QKV_ROPE] = mlxcel_canonical_qkv_rope,
 };
 
 mlxcel_value_t mlxcel_canonical_emit_operation(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands) {

@@ -79,7 +79,7 @@ static void canonical_every_golden_file_has_its_case(void** state) {
 }
 
 // Classes that the profile doesn't define, and those that have no text of their own.
-static bool is_without_case(mlxcel_op_class_t op) { return op == MLXCEL_OP_EMBEDDING || op == MLXCEL_OP_KV_STORE; }
+static bool is_without_case(mlxcel_op_class_t op) { return op == MLXCEL_OP_EMBEDDING || op == MLXCEL_OP_KV_STORE || op == MLXCEL_OP_QKV_ROPE; }
 
 static void canonical_every_class_has_a_case(void** state) {
   (void)state;
@@ -133,6 +133,19 @@ static void canonical_refuses_by_name_what_it_does_not_define(void** state) {
   expect_refused(&six_bits, "6-bit");
   const mlxcel_operation_t embedding = {.op = MLXCEL_OP_EMBEDDING, .rows = 2, .in_features = 8, .out_features = 4};
   expect_refused(&embedding, "embedding");
+  const mlxcel_operation_t caches = {.op = MLXCEL_OP_KV_STORE, .rows = 2, .kv_heads = 1, .head_dim = 4, .keys = 3};
+  expect_refused(&caches, "kv-store");
+  const mlxcel_operation_t projections = {.op = MLXCEL_OP_QKV_ROPE,
+                                          .variant = MLXCEL_VARIANT_HALF,
+                                          .rows = 2,
+                                          .in_features = 8,
+                                          .heads = 2,
+                                          .kv_heads = 1,
+                                          .head_dim = 4,
+                                          .keys = 3,
+                                          .rope_dims = 4,
+                                          .rope_base = 10000.0f};
+  expect_refused(&projections, "qkv-rope");
   mlxcel_operation_t frequencies = mlxcel_canonical_case_find("rope_half_f32")->operation;
   frequencies.has_frequencies = true;
   expect_refused(&frequencies, "frequencies");

@@ -82,13 +82,29 @@ static mlxcel_value_t bias_added(mlxcel_module_builder_t* builder, mlxcel_dtype_
   return mlxcel_loop_end(builder, &loop, &sum);
 }
 
+// A dot_general of one output alone is the one shape whose steps aren't fused: it is spelled out.
+static mlxcel_value_t single_output(mlxcel_module_builder_t* builder, mlxcel_value_t x, mlxcel_value_t w) {
+  const int64_t dims[] = {1, 1};
+  mlxcel_value_t zero = mlxcel_body_f32(builder, 0.0f);
+  mlxcel_loop_t loop = {.iterators = "ppr"};
+  mlxcel_loop_input(&loop, x, "02");
+  mlxcel_loop_input(&loop, w, "12");
+  mlxcel_loop_output(&loop, mlxcel_hlo_filled(builder, zero, 2, dims), "01");
+  mlxcel_loop_begin(builder, &loop);
+  mlxcel_value_t left = mlxcel_body_widen(builder, loop.in[0]);
+  mlxcel_value_t right = mlxcel_body_widen(builder, loop.in[1]);
+  mlxcel_value_t sum = mlxcel_body_fma(builder, left, right, loop.out[0]);
+  return mlxcel_loop_end(builder, &loop, &sum);
+}
+
 mlxcel_value_t mlxcel_canonical_dense_matmul(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands) {
   mlxcel_emit_clause(builder, operation);
   mlxcel_dtype_t dtype = mlxcel_dtype_promote(operation->dtype, operation->weight_dtype);
   mlxcel_element_t element = mlxcel_element_of(dtype);
   mlxcel_value_t x = mlxcel_hlo_convert(builder, operands[0], element), w = operands[1];
   w = mlxcel_hlo_convert(builder, w, element);
-  mlxcel_value_t sum = mlxcel_hlo_dot_general(builder, x, w, 0, 1, 1);
+  bool is_single = operation->rows == 1 && operation->out_features == 1;
+  mlxcel_value_t sum = is_single ? single_output(builder, x, w) : mlxcel_hlo_dot_general(builder, x, w, 0, 1, 1);
   if (operation->has_bias) return bias_added(builder, dtype, sum, operands[2]);
   return mlxcel_canonical_narrowed(builder, sum, dtype);
 }

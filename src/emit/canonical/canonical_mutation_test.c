@@ -92,7 +92,7 @@ static bool has_field(const mlxcel_clause_t* clause, int field) {
   return values[field] && strcmp(values[field], "none") != 0 && strcmp(values[field], "exact-widen") != 0 && strcmp(values[field], "copy") != 0;
 }
 
-static bool is_composition(mlxcel_op_class_t op) { return op == MLXCEL_OP_ACTIVATION_PROJECTION || op == MLXCEL_OP_QKV_ROPE; }
+static bool is_composition(mlxcel_op_class_t op) { return op == MLXCEL_OP_ACTIVATION_PROJECTION; }
 
 // Constants that the text doesn't hold: rotary tables are operands.
 static bool is_outside(mlxcel_op_class_t op, int field) { return op == MLXCEL_OP_ROPE && strcmp(fields[field], "constants") == 0; }

@@ -83,17 +83,3 @@ mlxcel_value_t mlxcel_canonical_rope(mlxcel_module_builder_t* builder, const mlx
   }
   return mlxcel_hlo_reshape(builder, parts[0], 2, dims);
 }
-
-// The projection of q and its rotation. k and v are no part of the result; their caches belong to a kv-store.
-mlxcel_value_t mlxcel_canonical_qkv_rope(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands) {
-  mlxcel_operation_t projection = *operation, rope = *operation;
-  projection.op = MLXCEL_OP_DENSE_MATMUL;
-  projection.variant = MLXCEL_VARIANT_NONE;
-  projection.out_features = operation->heads * operation->head_dim;
-  mlxcel_value_t q = mlxcel_canonical_dense_matmul(builder, &projection, operands);
-  rope.op = MLXCEL_OP_ROPE;
-  rope.dtype = mlxcel_dtype_promote(operation->dtype, operation->weight_dtype);
-  const mlxcel_value_t rope_operands[] = {q, operands[5], operands[6], operands[7]};
-  mlxcel_value_t rotated = mlxcel_canonical_rope(builder, &rope, rope_operands);
-  return mlxcel_hlo_convert(builder, rotated, mlxcel_element_of(operation->dtype));
-}

@@ -97,6 +97,10 @@ void mlxcel_dispatch_add_weight(mlxcel_module_builder_t* builder, mlxcel_dispatc
 }
 
 void mlxcel_dispatch_add_i32(mlxcel_module_builder_t* builder, mlxcel_dispatch_t* dispatch, int64_t value) {
+  if (value < INT32_MIN || value > INT32_MAX) {
+    mlxcel_module_fail(builder,
+                       iree_make_status(IREE_STATUS_UNIMPLEMENTED, "a kernel's size of %" PRId64 " is beyond 32 bits; use a smaller operation", value));
+  }
   mlxcel_dispatch_add(dispatch, mlxcel_constant_i32(builder, (int32_t)value));
 }
 

@@ -72,6 +72,13 @@ static void check_cache_dtype(mlxcel_module_builder_t* builder, const mlxcel_val
                                                mlxcel_dtype_name(dtype_of(k)), mlxcel_dtype_name(dtype_of(v)), mlxcel_dtype_name(dtype_of(&kv->k_cache))));
 }
 
+// What goes into the caches: a difference there would otherwise show as one of attention.
+static void tap(mlxcel_module_builder_t* builder, int32_t layer, const char* what, mlxcel_value_t value) {
+  char name[64];
+  snprintf(name, sizeof(name), "layers.%d.%s", layer, what);
+  mlxcel_module_tap(builder, name, value);
+}
+
 mlxcel_value_t mlxcel_mlx_emit_qkv_rope(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape,
                                         const mlxcel_weight_t* q, const mlxcel_weight_t* k, const mlxcel_weight_t* v, mlxcel_value_t x,
                                         mlxcel_kv_values_t* kv) {
@@ -82,6 +89,8 @@ mlxcel_value_t mlxcel_mlx_emit_qkv_rope(mlxcel_module_builder_t* builder, const 
   model_rope_t rope = rope_of(builder, rows->count, shape);
   queries = rotate(builder, &rope, shape->heads, queries, rows->positions);
   keys = rotate(builder, &rope, shape->kv_heads, keys, rows->positions);
+  tap(builder, shape->layer, "keys", keys);
+  tap(builder, shape->layer, "values", values);
   check_cache_dtype(builder, &keys, &values, kv);
   clause = mlxcel_attention_operation(MLXCEL_OP_KV_STORE, MLXCEL_VARIANT_NONE, dtype_of(&kv->k_cache), rows->count, shape);
   mlxcel_emit_clause(builder, &clause);

@@ -75,7 +75,8 @@ static mlxcel_value_t emit_qkv_rope(mlxcel_module_builder_t* builder, const mlxc
   for (int i = 0; i < 3; ++i) mlxcel_operand_weight(operation, operands + 1 + i, features[i], &weights[i]);
   const mlxcel_emit_rows_t rows = {.count = operation->rows, .slots = operands[4], .positions = operands[5]};
   mlxcel_kv_values_t kv = {operands[8], operands[9]};  // 6 and 7 are tables, which other profiles take
-  return mlxcel_mlx_emit_qkv_rope(builder, &rows, &shape, &weights[0], &weights[1], &weights[2], operands[0], &kv);
+  mlxcel_value_t q = mlxcel_mlx_emit_qkv_rope(builder, &rows, &shape, &weights[0], &weights[1], &weights[2], operands[0], &kv);
+  return mlxcel_operand_query_and_caches(builder, q, &kv);
 }
 
 static mlxcel_value_t emit_kv_store(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands) {
@@ -84,7 +85,7 @@ static mlxcel_value_t emit_kv_store(mlxcel_module_builder_t* builder, const mlxc
   mlxcel_kv_values_t kv = {operands[4], operands[5]};
   mlxcel_emit_clause(builder, operation);
   mlxcel_mlx_kv_store(builder, &rows, &shape, operands[0], operands[1], &kv);
-  return kv.k_cache;
+  return mlxcel_operand_caches(builder, &kv);
 }
 
 static mlxcel_value_t emit_softmax(mlxcel_module_builder_t* builder, const mlxcel_operation_t* operation, const mlxcel_value_t* operands) {

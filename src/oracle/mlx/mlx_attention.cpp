@@ -45,18 +45,22 @@ mx::array attention(const request& request) {
 }
 
 // KVCache.update_and_fetch: keys[..., position : position + count, :] = rows.
-mx::array kv_store(const request& request) {
+mx::array cache_with(const request& request, const char* name, const mx::array& rows) {
   const mlxcel_operation_t& operation = request.operation();
   check_slots(request);
-  const mx::array k = split_heads(request.operand("k"), operation.kv_heads, operation.head_dim);
-  mx::array cache = cache_of(request, "k_cache");
+  const mx::array split = split_heads(rows, operation.kv_heads, operation.head_dim);
+  mx::array cache = cache_of(request, name);
   const int heads = size32(operation.kv_heads), keys = size32(operation.keys), width = size32(operation.head_dim);
   for (const run& run : runs_of(request.integers("positions"))) {
     if (run.position < 0 || run.position > keys - run.count) throw failure(IREE_STATUS_INVALID_ARGUMENT, "a position isn't in the cache");
-    const mx::array rows = mx::slice(k, {0, 0, run.first, 0}, {1, heads, run.first + run.count, width}, kCpu);
-    cache = mx::slice_update(cache, rows, mx::Shape{0, 0, run.position, 0}, mx::Shape{1, heads, run.position + run.count, width}, kCpu);
+    const mx::array part = mx::slice(split, {0, 0, run.first, 0}, {1, heads, run.first + run.count, width}, kCpu);
+    cache = mx::slice_update(cache, part, mx::Shape{0, 0, run.position, 0}, mx::Shape{1, heads, run.position + run.count, width}, kCpu);
   }
   return mx::expand_dims(cache, 0, kCpu);
+}
+
+mx::array kv_store(const request& request) {
+  return mx::concatenate({cache_with(request, "k_cache", request.operand("k")), cache_with(request, "v_cache", request.operand("v"))}, 0, kCpu);
 }
 
 }  // namespace mlxcel

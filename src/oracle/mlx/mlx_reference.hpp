@@ -77,6 +77,8 @@ mx::array activation_projection(const request& request);
 mx::array softmax(const request& request);
 mx::array attention(const request& request);
 mx::array kv_store(const request& request);
+// Cache |name| of the request with |rows| [rows, kv_heads * head_dim] at the request's positions: [1, 1, kv_heads, keys, head_dim].
+mx::array cache_with(const request& request, const char* name, const mx::array& rows);
 
 mx::array rope(const request& request);
 mx::array qkv_rope(const request& request);

@@ -3,9 +3,9 @@
 
 namespace mlxcel {
 
-static mx::array rotate(const request& request, const mx::array& x) {
+static mx::array rotate(const request& request, const mx::array& x, int64_t head_count) {
   const mlxcel_operation_t& operation = request.operation();
-  const int heads = size32(operation.heads), width = size32(operation.head_dim);
+  const int heads = size32(head_count), width = size32(operation.head_dim);
   const mx::array split = mx::transpose(mx::reshape(x, {1, x.shape(0), heads, width}, kCpu), {0, 2, 1, 3}, kCpu);
   std::optional<mx::array> frequencies;
   std::optional<float> base = operation.rope_base;
@@ -24,11 +24,20 @@ static mx::array rotate(const request& request, const mx::array& x) {
   return mx::reshape(mx::transpose(rotated, {0, 2, 1, 3}, kCpu), {x.shape(0), heads * width}, kCpu);
 }
 
-mx::array rope(const request& request) { return rotate(request, request.operand("x")); }
+mx::array rope(const request& request) { return rotate(request, request.operand("x"), request.operation().heads); }
+
+static mx::array projected(const request& request, const char* name) {
+  return mx::matmul(request.operand("x"), mx::transpose(request.operand(name), kCpu), kCpu);
+}
+
+static mx::array flat(const mx::array& array) { return mx::reshape(array, {-1}, kCpu); }
 
 mx::array qkv_rope(const request& request) {
-  const mx::array q = mx::matmul(request.operand("x"), mx::transpose(request.operand("wq"), kCpu), kCpu);
-  return rotate(request, q);
+  const mlxcel_operation_t& operation = request.operation();
+  const mx::array q = rotate(request, projected(request, "wq"), operation.heads);
+  const mx::array k = rotate(request, projected(request, "wk"), operation.kv_heads);
+  const mx::array k_cache = cache_with(request, "k_cache", k), v_cache = cache_with(request, "v_cache", projected(request, "wv"));
+  return mx::concatenate({flat(q), flat(k_cache), flat(v_cache)}, 0, kCpu);
 }
 
 }  // namespace mlxcel

@@ -8,8 +8,8 @@
 // operand_dtype=bf16
 // accumulator=f32
 // result_dtype=bf16
-// rounding=product-sum:fma-f32+result:bf16
-// association=sequential-fma(kh,kw,c)
+// rounding=product-sum:f32+result:bf16
+// association=opaque(iree)
 // dequantization=exact-widen
 // constants=none
 // functions=none
@@ -19,7 +19,7 @@
 // source_digest=none
 // tolerance=max-ulp(32)
 // derivation=fma-contraction
-// representable=yes
+// representable=no:compiler-order
 module @operation {
   func.func @operation(%0: tensor<1x7x9x3xbf16>, %1: tensor<4x3x3x3xbf16>) -> (tensor<1x4x5x4xbf16>) attributes {iree.reflection = {"mlxcel.contract" = "FINGERPRINT", "mlxcel.contract.version" = "2"}} {
     %2 = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[0, 2], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x7x9x3xbf16>, tensor<4x3x3x3xbf16>) -> tensor<1x4x5x4xf32>
