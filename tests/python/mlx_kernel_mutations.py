@@ -322,7 +322,7 @@ REDUCTIONS = tuple(
 
 RECIPROCAL_ROOT = "return 1.0f / round_to(f32_sqrt(a), type);"
 CUMULATIVE_NORM = tuple(
-    mlx("cumulative-norm", fields, name, edit, "cumulative-norm", dtype)
+    mlx("cumulative-norm", fields, name, edit, "cumulative-norm", dtype, "x=[9,32,32]" if name == "scan-in-pairs" else "")
     for fields, name, edit, dtype in (
         ("rounding:step-sum", "narrow-step-sum", ("mlx_norm.h", PLAIN_SUM, wrapped(PLAIN_SUM, "sum + load_typed(x, i, type)")), "f32"),
         ("rounding:scan-sum accumulator", "narrow-scan",

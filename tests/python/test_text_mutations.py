@@ -10,6 +10,7 @@ mlx-cpu-0.32.4: edits of the sequences of kernels, which real oracle runs must n
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -161,6 +162,7 @@ def test_canonical_mutations_change_results_unless_proved_not_to(capsys: pytest.
 MLX = "mlx-cpu-0.32.4"
 GROUPS = list(dict.fromkeys(m.helper for m in MLX_TEXT_MUTATIONS))
 EXIT_NOT_EARNED = 1
+needs_mlx = pytest.mark.skipif(importlib.util.find_spec("mlx") is None, reason="MLX isn't installed: scripts/requirements.txt")
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,7 @@ def problem_of(mutation: TextMutation, cache: Path) -> str | None:
 
 
 @needs_program
+@needs_mlx
 @pytest.mark.parametrize("helper", GROUPS)
 def test_mlx_text_mutations_are_noticed(helper: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     group = [m for m in MLX_TEXT_MUTATIONS if m.helper == helper]
@@ -216,6 +219,7 @@ def test_mlx_text_mutations_are_noticed(helper: str, tmp_path: Path, capsys: pyt
 
 
 @needs_program
+@needs_mlx
 def test_unmutated_mlx_texts_pass_the_same_runs(tmp_path: Path) -> None:
     cases = {(m.run, case_index(m)): m for m in MLX_TEXT_MUTATIONS}
     with ThreadPoolExecutor(WORKERS) as pool:
@@ -223,7 +227,6 @@ def test_unmutated_mlx_texts_pass_the_same_runs(tmp_path: Path) -> None:
     assert [case for case, run in zip(cases, runs) if run.code != 0] == []
 
 
-@needs_program
 def test_every_composed_helper_has_a_text_mutation() -> None:
     composed = {"activation", "silu-gate", "cumulative-norm", "attention", "rope", "convolution"}
     assert composed <= {m.helper for m in MLX_TEXT_MUTATIONS if not m.proof}
