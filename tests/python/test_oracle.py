@@ -153,10 +153,12 @@ def test_iree_canonical_states_what_it_earns(evidence: Path) -> None:
     earned = {(row["class"], row["dtype"]): set() for row in rows}
     for row in rows:
         earned[row["class"], row["dtype"]].add(row["claim_earned"])
-    # IREE's exp isn't MLX's, fused sums aren't unfused ones; explicit 16-bit roundings are kept.
+    # IREE's exp isn't MLX's, fused sums aren't unfused ones; explicit 16-bit roundings are kept,
+    # where its workers' flushing of subnormals doesn't show.
     assert PRODUCTION not in earned["softmax", "f32"]
     assert "canonical-decomposition" in earned["dense-matmul", "f32"]
-    assert earned["dequantize", "bf16"] == {PRODUCTION}
+    assert earned["dequantize", "bf16"] <= {PRODUCTION, "canonical-decomposition"}
+    assert earned["sscp-conv", "bf16"] & {PRODUCTION}
 
 
 def test_declared_profiles_are_not_run(evidence: Path) -> None:
