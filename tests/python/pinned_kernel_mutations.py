@@ -277,6 +277,8 @@ ATTENTION = tuple(
          ("pinned_f32.c", SCORE, SCORE.replace("(qv,", "(v16_mul(qv, v16_set1(scale)),")), ""),
         ("rounding:tree", "score-tree-in-f64", TREE_IN_F64, ""),
         ("rounding:tree", "sum-tree-in-f64", TREE_OF_ONE_IN_F64, ""),
+        ("rounding:difference", "narrow-difference",
+         ("pinned_f32.c", PROBABILITY, wrapped(PROBABILITY, "v16_sub(v16_load(p + j), v16_set1(m))")), ""),
         ("rounding:exp", "narrow-exponential",
          ("pinned_f32.c", PROBABILITY, wrapped(PROBABILITY, "v16_exp(v16_sub(v16_load(p + j), v16_set1(m)))")), ""),
         ("rounding:sum", "narrow-sum", ("pinned_f32.c", "v16 added = v16_add(sum, e);", "v16 added = mutate_narrow(v16_add(sum, e));"),
