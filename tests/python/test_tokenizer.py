@@ -197,8 +197,8 @@ def test_a_mebibyte_of_one_character_takes_linear_time(driver: Driver, kind: str
 
     short, _ = seconds(MEBIBYTE // 8)
     long, ids = seconds(MEBIBYTE)
-    # Eight times the text: n log n gives 9.4, quadratic time 64. The constant is for timer noise.
-    assert long < 24 * short + 1.0
+    # Eight times the text: n log n gives 9.4, quadratic time 64. The constant is for a busy machine.
+    assert long < 24 * short + 5.0
     text = character * (MEBIBYTE // len(character.encode()))
     assert ids == reference(kind).encode(text, add_special_tokens=False).ids
 
