@@ -1,9 +1,9 @@
 // mlxcel capabilities: what this build may run here, from evidence only. A developer's subcommand: includes the headers of qualify and artifact.
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "artifact/artifact_cache.h"
+#include "artifact/compiler_identity.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "build_identity.h"
@@ -52,16 +52,6 @@ static const mlxcel_cli_option_t options[] = {
     {.name = "json", .type = MLXCEL_CLI_FLAG, SETTING(json), .help = "print JSON: every row, and the profiles' summaries"},
 };
 static const mlxcel_cli_group_t groups[] = {{"options", options, sizeof(options) / sizeof(options[0]), 0}};
-
-// Prints and drops |status|.
-static int report_status(iree_status_t status) {
-  if (iree_status_is_ok(status)) return MLXCEL_CLI_EXIT_OK;
-  char text[2048];
-  mlxcel_status_text(status, text, sizeof(text));
-  iree_status_free(status);
-  mlxcel_cli_error("%s", text);
-  return MLXCEL_CLI_EXIT_FAILURE;
-}
 
 // --- rows ----------------------------------------------------------------------------------------------------------------------------------
 
@@ -226,9 +216,9 @@ static void note_unknown_compiler(iree_status_t status) {
 // The digest of the compiler that a module would be made with; empty if there is none, which costs what was compiled its worth.
 static void find_compiler_digest(const capabilities_settings_t* settings, mlxcel_sha256_hex_t* out_digest) {
   memset(out_digest, 0, sizeof(*out_digest));
-  const char* compiler = settings->compiler ? settings->compiler : MLXCEL_DEFAULT_COMPILER;
-  if (!compiler[0] || access(compiler, X_OK) != 0) {
-    note_unknown_compiler(iree_make_status(IREE_STATUS_NOT_FOUND, "there is no program '%s'", compiler));
+  const char* compiler = mlxcel_compiler_choose(settings->compiler, MLXCEL_DEFAULT_COMPILER);
+  if (!mlxcel_compiler_is_present(compiler)) {
+    note_unknown_compiler(iree_make_status(IREE_STATUS_NOT_FOUND, "there is no program '%s'", compiler ? compiler : MLXCEL_DEFAULT_COMPILER));
     return;
   }
   char* root = NULL;
@@ -258,7 +248,7 @@ static int run_capabilities(void* settings_memory, const mlxcel_cli_parsed_t* pa
   rows_t rows = {0};
   find_compiler_digest(settings, &compiler);
   iree_status_t status = mlxcel_capability_list(settings->evidence_folder, compiler.text, settings->cpu_level, &rows.count, &rows.items);
-  if (!iree_status_is_ok(status)) return report_status(status);
+  if (!iree_status_is_ok(status)) return mlxcel_cli_status_report(status);
   if (settings->profile) filter_rows(&rows, settings->profile);
   int exit_code = print_capabilities(settings, &rows, compiler.text);
   free(rows.items);

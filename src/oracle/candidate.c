@@ -87,11 +87,6 @@ static iree_status_t objects_collect(const mlxcel_candidate_options_t* options, 
   return iree_ok_status();
 }
 
-static const char* compiler_of(const mlxcel_candidate_options_t* options) {
-  if (options->compiler && options->compiler[0]) return options->compiler;
-  return MLXCEL_DEFAULT_COMPILER[0] && access(MLXCEL_DEFAULT_COMPILER, X_OK) == 0 ? MLXCEL_DEFAULT_COMPILER : NULL;
-}
-
 static iree_status_t obtain_from(const mlxcel_candidate_options_t* options, const mlxcel_profile_t* profile, const object_list_t* objects,
                                  mlxcel_candidate_t* candidate) {
   const mlxcel_emitted_operation_t* emitted = &candidate->emitted;
@@ -106,7 +101,7 @@ static iree_status_t obtain_from(const mlxcel_candidate_options_t* options, cons
       .object_count = objects->count,
       .objects = objects->items,
       .interface = &interface,
-      .compiler_path = compiler_of(options),
+      .compiler_path = mlxcel_compiler_choose(options->compiler, MLXCEL_DEFAULT_COMPILER),
   };
   request.flags = mlxcel_kernel_compile_flags(options->level, &request.flag_count);
   const mlxcel_artifact_progress_t progress = {.cancelled = options->cancelled, .user_data = options->user_data};
