@@ -75,14 +75,14 @@ static void store_value(iree_string_view_t name, int32_t value, mlxcel_kernel_sh
   }
 }
 
-bool mlxcel_kernel_shape_read(mlxcel_kernel_id_t id, size_t count, const int32_t* values, mlxcel_kernel_shape_t* out_shape) {
+bool mlxcel_kernel_shape_read(mlxcel_kernel_id_t id, size_t count, const int32_t* values, const bool* is_known, mlxcel_kernel_shape_t* out_shape) {
   memset(out_shape, 0, sizeof(*out_shape));
   out_shape->id = id;
   const char* text = declared_parameters(id);
   iree_string_view_t name;
   size_t used = 0;
   while (next_integer(&text, &name)) {
-    if (used < count) store_value(name, values[used], out_shape);
+    if (used < count && (!is_known || is_known[used])) store_value(name, values[used], out_shape);
     ++used;
   }
   if (used == count) return true;

@@ -37,12 +37,13 @@ typedef enum mlxcel_kernel_value_e {
 
 typedef struct mlxcel_kernel_shape_t {
   mlxcel_kernel_id_t id;
-  uint32_t present;                           // bit v: the kernel has an argument of the name of value v
+  uint32_t present;                           // bit v: the kernel has an argument of the name of value v, and it is known
   int32_t values[MLXCEL_KERNEL_VALUE_COUNT];  // 0 if not present
 } mlxcel_kernel_shape_t;
 
-// |values|: the arguments of kind 'n' (kernel_table.h), in order. False, and a shape without values, if the kernel doesn't have |count| of them.
-bool mlxcel_kernel_shape_read(mlxcel_kernel_id_t id, size_t count, const int32_t* values, mlxcel_kernel_shape_t* out_shape);
+// |values|: the arguments of kind 'n' (kernel_table.h), in order; those that |is_known| calls false (NULL: none) are left out of the shape. False, and a shape
+// without values, if the kernel doesn't have |count| of them.
+bool mlxcel_kernel_shape_read(mlxcel_kernel_id_t id, size_t count, const int32_t* values, const bool* is_known, mlxcel_kernel_shape_t* out_shape);
 
 // What no argument says: the rows' positions.
 typedef struct mlxcel_kernel_rows_t {

@@ -126,10 +126,10 @@ static void kernel_shape_finds_arguments_by_their_declared_names(void** state) {
     size_t count = 0;
     for (const char* kind = mlxcel_kernel_info((mlxcel_kernel_id_t)id)->arguments; *kind; ++kind) count += *kind == 'n';
     mlxcel_kernel_shape_t shape;
-    assert_true(mlxcel_kernel_shape_read((mlxcel_kernel_id_t)id, count, values, &shape));
-    assert_false(mlxcel_kernel_shape_read((mlxcel_kernel_id_t)id, count + 1, values, &shape));
+    assert_true(mlxcel_kernel_shape_read((mlxcel_kernel_id_t)id, count, values, NULL, &shape));
+    assert_false(mlxcel_kernel_shape_read((mlxcel_kernel_id_t)id, count + 1, values, NULL, &shape));
     assert_int_equal(shape.present, 0);
-    assert_false(mlxcel_kernel_shape_read((mlxcel_kernel_id_t)id, count - 1, values, &shape));
+    assert_false(mlxcel_kernel_shape_read((mlxcel_kernel_id_t)id, count - 1, values, NULL, &shape));
     assert_int_equal(shape.id, id);
   }
 }
@@ -147,7 +147,7 @@ static void kernel_shape_of_every_pinned_kernel_has_a_cost(void** state) {
     for (const char* kind = info->arguments; *kind; ++kind) count += *kind == 'n';
     mlxcel_kernel_shape_t shape;
     mlxcel_kernel_cost_t cost;
-    assert_true(mlxcel_kernel_shape_read((mlxcel_kernel_id_t)id, count, values, &shape));
+    assert_true(mlxcel_kernel_shape_read((mlxcel_kernel_id_t)id, count, values, NULL, &shape));
     mlxcel_kernel_cost(&shape, &rows, &cost);
     if (!cost.is_known) fail_msg("%s has no cost", info->symbol);
   }
@@ -156,11 +156,15 @@ static void kernel_shape_of_every_pinned_kernel_has_a_cost(void** state) {
 static void kernel_shape_reads_rms_norm_as_kernel_abi_declares_it(void** state) {
   (void)state;
   mlxcel_kernel_shape_t shape;
-  assert_true(mlxcel_kernel_shape_read(MLXCEL_KERNEL_RMS_NORM, 4, (const int32_t[]){3, 576, MLXCEL_FORMAT_BF16, 1}, &shape));
+  assert_true(mlxcel_kernel_shape_read(MLXCEL_KERNEL_RMS_NORM, 4, (const int32_t[]){3, 576, MLXCEL_FORMAT_BF16, 1}, NULL, &shape));
   assert_int_equal(shape.values[MLXCEL_KERNEL_VALUE_ROWS], 3);
   assert_int_equal(shape.values[MLXCEL_KERNEL_VALUE_WIDTH], 576);
   assert_int_equal(shape.values[MLXCEL_KERNEL_VALUE_WEIGHT_TYPE], MLXCEL_FORMAT_BF16);
   assert_int_equal(shape.present & (1u << MLXCEL_KERNEL_VALUE_FORMAT), 0);
+  const bool is_known[] = {true, false, true, true};
+  assert_true(mlxcel_kernel_shape_read(MLXCEL_KERNEL_RMS_NORM, 4, (const int32_t[]){3, 576, MLXCEL_FORMAT_BF16, 1}, is_known, &shape));
+  assert_int_equal(shape.present, 1u << MLXCEL_KERNEL_VALUE_ROWS | 1u << MLXCEL_KERNEL_VALUE_WEIGHT_TYPE);
+  expect_unknown(&shape, NULL);
 }
 
 int main(void) {

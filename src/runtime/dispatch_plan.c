@@ -108,6 +108,7 @@ static bool find_kernel(iree_string_view_t executable, iree_string_view_t name, 
 // Operands "%a, %b, ...)": results of a kernel are no operands, everything else is one.
 static bool read_shape(const reader_t* reader, mlxcel_kernel_id_t id, iree_string_view_t operands, mlxcel_kernel_shape_t* out_shape) {
   int32_t values[OPERANDS_MAX];
+  bool is_known[OPERANDS_MAX];
   size_t count = 0;
   for (const char* kind = mlxcel_kernel_info(id)->arguments; *kind; ++kind) {
     if (*kind == 'o' || *kind == 'B') continue;
@@ -115,10 +116,12 @@ static bool read_shape(const reader_t* reader, mlxcel_kernel_id_t id, iree_strin
     take(&operands, ", ");
     if (!take_value(&operands, &operand)) return false;
     if (*kind != 'n') continue;
-    if (count == OPERANDS_MAX || !recall(reader, operand, &value) || value < INT32_MIN || value > INT32_MAX) return false;
-    values[count++] = (int32_t)value;
+    if (count == OPERANDS_MAX) return false;
+    is_known[count] = recall(reader, operand, &value) && value >= INT32_MIN && value <= INT32_MAX;
+    values[count] = is_known[count] ? (int32_t)value : 0;
+    ++count;
   }
-  return take(&operands, ")") && mlxcel_kernel_shape_read(id, count, values, out_shape);
+  return take(&operands, ")") && mlxcel_kernel_shape_read(id, count, values, is_known, out_shape);
 }
 
 static iree_status_t add_function(reader_t* reader) {

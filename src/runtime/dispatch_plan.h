@@ -10,7 +10,7 @@
 typedef struct mlxcel_planned_dispatch_t {
   const char* export_name;  // of the kernel; static
   uint32_t workgroups;
-  bool has_shape;  // all its integers are constants in the text
+  bool has_shape;  // the call was understood, and its number of workgroups is a constant; of its integers the shape has those that are constants
   mlxcel_kernel_shape_t shape;
 } mlxcel_planned_dispatch_t;
 
