@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/bench_text.h"
+#include "runtime/dispatch_profile_report.h"
 
 #define MEBI 1048576.0
 #define GIBI (1024 * MEBI)
@@ -25,12 +26,14 @@ void mlxcel_bench_output_initialize(mlxcel_bench_format_t format, const mlxcel_b
   mlxcel_strbuf_initialize(&out_output->text);
   mlxcel_strbuf_initialize(&out_output->engines);
   mlxcel_strbuf_initialize(&out_output->engine);
+  mlxcel_strbuf_initialize(&out_output->dispatches);
 }
 
 void mlxcel_bench_output_deinitialize(mlxcel_bench_output_t* output) {
   mlxcel_strbuf_deinitialize(&output->text);
   mlxcel_strbuf_deinitialize(&output->engines);
   mlxcel_strbuf_deinitialize(&output->engine);
+  mlxcel_strbuf_deinitialize(&output->dispatches);
 }
 
 // --- the table -----------------------------------------------------------------------------------------------------------------------------------
@@ -104,9 +107,18 @@ static iree_status_t output_remember_engine(mlxcel_bench_output_t* output, const
   return mlxcel_strbuf_take_status(&output->engines);
 }
 
+static void output_add_dispatches(mlxcel_bench_output_t* output, const mlxcel_bench_record_t* record) {
+  if (!record->dispatches) return;
+  mlxcel_strbuf_append_format(&output->dispatches, "\ndispatches of %s (%s, %" PRIu32 " threads, %" PRIu32 " %s):\n", record->test, record->info->model_name,
+                              record->info->threads, record->item->parallel, record->item->parallel == 1 ? "sequence" : "sequences");
+  mlxcel_dispatch_profile_write_table(record->dispatches, &output->dispatches);
+}
+
 static iree_status_t output_add_row(mlxcel_bench_output_t* output, const mlxcel_bench_record_t* record) {
   if (output->count == 0) output_table_header(output);
   output_table_row(output, record);
+  output_add_dispatches(output, record);
+  IREE_RETURN_IF_ERROR(mlxcel_strbuf_take_status(&output->dispatches));
   return output_remember_engine(output, record);
 }
 
@@ -143,6 +155,7 @@ iree_status_t mlxcel_bench_output_end(mlxcel_bench_output_t* output) {
   if (output->format == MLXCEL_BENCH_JSON) mlxcel_strbuf_append_cstring(&output->text, output->count ? "\n]\n" : "[]\n");
   output_flush_engine(output);
   mlxcel_strbuf_append(&output->text, mlxcel_strbuf_view(&output->engines));
+  mlxcel_strbuf_append(&output->text, mlxcel_strbuf_view(&output->dispatches));
   IREE_RETURN_IF_ERROR(mlxcel_strbuf_take_status(&output->engines));
   return mlxcel_strbuf_take_status(&output->text);
 }

@@ -21,6 +21,7 @@ typedef struct mlxcel_bench_output_t {
   mlxcel_strbuf_t engines;  // md: the paragraphs of engines that are done
   mlxcel_strbuf_t engine;   // md: the paragraph of the last record's engine, and the peak so far
   uint64_t engine_peak_bytes;
+  mlxcel_strbuf_t dispatches;  // md: the tables of cases whose dispatches were timed
 } mlxcel_bench_output_t;
 
 // |plan| tells which columns the table has.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "runtime/dispatch_profile_report.h"
 
 #define NS_PER_S 1e9
 
@@ -147,6 +148,18 @@ static void record_set_arrays(record_object_t* object, const mlxcel_bench_record
   record_set(object, "samples_ts", ts);
 }
 
+static void record_set_dispatches(record_object_t* object, const mlxcel_bench_record_t* record) {
+  if (!record->dispatches) return;
+  mlxcel_strbuf_t text;
+  mlxcel_strbuf_initialize(&text);
+  mlxcel_dispatch_profile_write_json(record->dispatches, &text);
+  iree_status_t status = mlxcel_strbuf_take_status(&text);
+  json_t* value = iree_status_is_ok(status) ? json_loadb(text.data, text.size, 0, NULL) : NULL;
+  iree_status_ignore(status);
+  mlxcel_strbuf_deinitialize(&text);
+  record_set(object, "dispatches", value);
+}
+
 json_t* mlxcel_bench_record_to_json(const mlxcel_bench_record_t* record) {
   record_object_t object = {.value = json_object()};
   object.ok = object.value != NULL;
@@ -155,6 +168,7 @@ json_t* mlxcel_bench_record_to_json(const mlxcel_bench_record_t* record) {
   record_set_own_results(&object, record);
   record_set_engine(&object, record);
   record_set_arrays(&object, record);
+  record_set_dispatches(&object, record);
   if (object.ok) return object.value;
   json_decref(object.value);
   return NULL;

@@ -13,6 +13,7 @@
 #include "bench/bench_statistics.h"
 #include "bench/roofline.h"
 #include "mlxcel/mlxcel.h"
+#include "runtime/dispatch_profile.h"
 
 // Views, valid as long as what they were made from.
 typedef struct mlxcel_bench_record_t {
@@ -21,8 +22,9 @@ typedef struct mlxcel_bench_record_t {
   const mlxcel_bench_samples_t* samples;  // count >= 1
   const mlxcel_engine_info_t* info;
   const mlxcel_roofline_row_t* roofline;
-  const char* kv_dtype;  // "f32"
-  const char* build;     // "0.1.0"
+  const mlxcel_dispatch_profile_t* dispatches;  // of one repetition more; NULL = not asked for
+  const char* kv_dtype;                         // "f32"
+  const char* build;                            // "0.1.0"
   uint32_t build_number;
   uint32_t prefill_rows_max;
   uint64_t peak_rss_bytes;  // since the engine was opened

@@ -141,11 +141,26 @@ static iree_status_t run_compare(bench_run_t* run) {
                           run->samples->count + 1);
 }
 
+static iree_status_t run_whole(bench_run_t* run) {
+  IREE_RETURN_IF_ERROR(run_prompts(run));
+  return run_steps(run, run->item->gen);
+}
+
+static iree_status_t run_observed(bench_run_t* run) {
+  const mlxcel_bench_run_options_t* options = run->options;
+  if (!options->observe) return iree_ok_status();
+  IREE_RETURN_IF_ERROR(options->observe(options->user_data, true));
+  iree_status_t status = run_whole(run);
+  iree_status_t end_status = options->observe(options->user_data, false);
+  if (iree_status_is_ok(status)) return end_status;
+  iree_status_ignore(end_status);
+  return status;
+}
+
 static iree_status_t run_repetition(bench_run_t* run) {
   run->prefill_calls = run->decode_calls = 0;
   const uint64_t begin = run_clock(run);
-  IREE_RETURN_IF_ERROR(run_prompts(run));
-  IREE_RETURN_IF_ERROR(run_steps(run, run->item->gen));
+  IREE_RETURN_IF_ERROR(run_whole(run));
   const uint64_t end = run_clock(run);
   IREE_RETURN_IF_ERROR(run_compare(run));
   run->samples->ns[run->samples->count++] = end - begin;
@@ -164,7 +179,7 @@ static iree_status_t run_repetitions(bench_run_t* run) {
     if (options->progress) options->progress(options->user_data, i, options->repetitions);
     IREE_RETURN_IF_ERROR(run_repetition(run));
   }
-  return iree_ok_status();
+  return run_observed(run);
 }
 
 static iree_status_t run_make_digests(bench_run_t* run) {

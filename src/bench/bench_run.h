@@ -18,6 +18,8 @@ typedef struct mlxcel_bench_run_options_t {
   uint64_t (*now_ns)(void);                                                // NULL = CLOCK_MONOTONIC
   bool (*cancelled)(void* user_data);                                      // polled between calls; may be NULL
   void (*progress)(void* user_data, uint32_t done, uint32_t repetitions);  // outside of the measured time; may be NULL
+  // One more repetition behind the others, no sample, runs between two calls of this: |begins| true, then false (also when it failed). May be NULL.
+  iree_status_t (*observe)(void* user_data, bool begins);
   void* user_data;
 } mlxcel_bench_run_options_t;
 

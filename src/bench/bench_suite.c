@@ -24,6 +24,7 @@ typedef struct suite_t {
   char kv_dtype[8];
   char cpu[MLXCEL_BENCH_CPU_BYTES];
   char test[MLXCEL_BENCH_TEST_NAME_BYTES];
+  mlxcel_dispatch_profile_t dispatches;  // of the running case
   bool is_stopped;
 } suite_t;
 
@@ -129,6 +130,7 @@ static iree_status_t suite_report(suite_t* suite, const mlxcel_bench_case_t* ite
   record.samples = samples;
   record.info = mlxcel_engine_info(suite->engine);
   record.roofline = &suite->roofline;
+  record.dispatches = suite->options->times_dispatches ? &suite->dispatches : NULL;
   record.kv_dtype = suite->kv_dtype;
   record.build = MLXCEL_VERSION;
   record.build_number = suite_build_number();
@@ -148,6 +150,12 @@ static void suite_notify_repetition(void* user_data, uint32_t done, uint32_t rep
   suite_show_progress(suite, suite->test);
 }
 
+static iree_status_t suite_observe(void* user_data, bool begins) {
+  suite_t* suite = user_data;
+  mlxcel_device_t* device = suite->engine->device;
+  return begins ? mlxcel_dispatch_profile_begin(device) : mlxcel_dispatch_profile_end(device, &suite->dispatches);
+}
+
 static uint32_t suite_decode_rows_max(const suite_t* suite) {
   const mlxcel_program_sizes_t* batches = &mlxcel_program_interface_of(suite->engine->program)->decode_batches;
   return batches->count ? batches->values[batches->count - 1] : 1;
@@ -163,6 +171,7 @@ static mlxcel_error_t* suite_run_case(suite_t* suite, const mlxcel_bench_case_t*
                                                   .has_warmup = suite->options->has_warmup,
                                                   .cancelled = suite_is_cancelled,
                                                   .progress = suite_notify_repetition,
+                                                  .observe = suite->options->times_dispatches ? suite_observe : NULL,
                                                   .user_data = suite};
   mlxcel_bench_samples_t samples;
   pthread_mutex_lock(&suite->engine->device_mutex);
@@ -170,6 +179,7 @@ static mlxcel_error_t* suite_run_case(suite_t* suite, const mlxcel_bench_case_t*
   pthread_mutex_unlock(&suite->engine->device_mutex);
   iree_status_t report_status = suite_report(suite, item, &samples);
   mlxcel_bench_samples_deinitialize(&samples);
+  mlxcel_dispatch_profile_deinitialize(&suite->dispatches);
   if (iree_status_is_ok(status)) return mlxcel_api_error("bench", report_status);
   iree_status_ignore(report_status);
   return mlxcel_api_error("bench", status);

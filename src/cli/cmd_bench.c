@@ -13,7 +13,7 @@
 
 typedef struct report_settings_t {
   const char* format;
-  bool roofline;
+  bool dispatches, roofline;
   int64_t roofline_bytes;
 } report_settings_t;
 
@@ -35,6 +35,11 @@ static const mlxcel_cli_option_t report_options[] = {
      .choices = formats,
      .environment = "MLXCEL_BENCH_OUTPUT",
      .help = "md, csv, json, jsonl (default md)"},
+    // "--profile" is the numeric contract's, as in every command.
+    {.name = "profile-dispatches",
+     .type = MLXCEL_CLI_FLAG,
+     REPORT(dispatches),
+     .help = "one run more of each test, in which every dispatch is timed: kernel, calls, time, GB/s, GFLOP/s, share (md, json, jsonl)"},
     {.name = "roofline",
      .type = MLXCEL_CLI_FLAG,
      REPORT(roofline),
@@ -48,13 +53,24 @@ static const mlxcel_cli_option_t report_options[] = {
      .help = "memory that --roofline reads (default: the weights of -m, else 256 MiB)"},
 };
 
+static const mlxcel_cli_option_t run_options[] = {
+    {.name = "ctx",
+     .short_name = 'c',
+     .type = MLXCEL_CLI_INTEGER,
+     .metavar = "N",
+     .offset = offsetof(mlxcel_cli_run_settings_t, context),
+     .minimum = 0,
+     .maximum = MLXCEL_CONTEXT_MAX,
+     .help = "context in tokens; 0 = what the largest test of the model needs (default 0)"},
+};
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-// Model and threads are lists here; a piece's length is -b. The other settings are those of every command.
+// Model and threads are lists here, a chunk's length is -b, and the context has another default. The other settings are those of every command.
 static const mlxcel_cli_group_t groups[] = {
     {"tests (lists: 1,2,4 or 1-4 or 128-512+128 or 1-8*2, or by repeating the option)", mlxcel_cli_bench_test_options, MLXCEL_CLI_BENCH_TEST_OPTION_COUNT,
      offsetof(bench_settings_t, tests)},
     {"device", mlxcel_cli_target_options + 1, MLXCEL_CLI_TARGET_OPTION_COUNT - 1, offsetof(bench_settings_t, target)},
-    {"run", mlxcel_cli_run_options + MLXCEL_CLI_RUN_SHARED_COUNT, 1, offsetof(bench_settings_t, run)},
+    {"run", run_options, COUNT(run_options), offsetof(bench_settings_t, run)},
     {"output", report_options, COUNT(report_options), offsetof(bench_settings_t, report)},
 };
 
@@ -181,6 +197,7 @@ static int run_suite(bench_run_t* run) {
                                           .repetitions = (uint32_t)settings->tests.repetitions,
                                           .delay_s = (uint32_t)settings->tests.delay,
                                           .has_warmup = !settings->tests.no_warmup,
+                                          .times_dispatches = settings->report.dispatches,
                                           .on_record = print_record,
                                           .on_engine = describe_engine,
                                           .user_data = run};
@@ -190,7 +207,7 @@ static int run_suite(bench_run_t* run) {
   mlxcel_error_t* error = mlxcel_bench_suite_run(&options);
   if (error) mlxcel_cli_progress_abandon(&run->progress);
   // What was measured is worth having, whatever ended the run: the text is made whole before the error is told.
-  int end_code = mlxcel_cli_status_report(mlxcel_bench_output_end(&run->output));
+  int end_code = error && run->output.count == 0 ? MLXCEL_CLI_EXIT_OK : mlxcel_cli_status_report(mlxcel_bench_output_end(&run->output));
   if (!end_code && !run->exit_code) print_text(&run->output.text);
   int exit_code = mlxcel_cli_error_report(error);
   return exit_code ? exit_code : run->exit_code ? run->exit_code : end_code;
@@ -208,10 +225,17 @@ static int make_plan(bench_run_t* run) {
   return usage_of_status(mlxcel_bench_plan_contexts(&run->plan, run->lists.model_count, run->models, (uint32_t)settings->run.context, run->contexts));
 }
 
+static int check_report(const report_settings_t* report) {
+  if (!report->dispatches || strcmp(report->format, "csv") != 0) return MLXCEL_CLI_EXIT_OK;
+  mlxcel_cli_error("option --profile-dispatches: a line of csv has no place for a table; use -o md, json or jsonl");
+  return MLXCEL_CLI_EXIT_USAGE;
+}
+
 static int run_cases(bench_run_t* run) {
   mlxcel_cli_target_settings_t target = run->settings->target;
   target.model = run->settings->tests.models.count ? run->settings->tests.models.items[0] : NULL;
   int exit_code = mlxcel_cli_target_check(&target);
+  if (!exit_code) exit_code = check_report(&run->settings->report);
   if (!exit_code) exit_code = make_plan(run);
   if (exit_code) return exit_code;
   mlxcel_bench_output_deinitialize(&run->output);
