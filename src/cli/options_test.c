@@ -273,6 +273,7 @@ static void options_tables_are_complete_and_unambiguous(void** state) {
         assert_true((option->metavar == NULL) == (option->type == MLXCEL_CLI_FLAG));
         assert_true((option->choices != NULL) == (option->type == MLXCEL_CLI_CHOICE));
         assert_true(tested->groups[g].offset + option->offset < tested->settings_size);
+        if (option->word) assert_true(option->type != MLXCEL_CLI_FLAG && strlen(option->word) > 1 && !option->short_name);
         char variable[128], other[128];
         mlxcel_cli_option_environment(option, variable, sizeof(variable));
         for (size_t s = 0; s < count; ++s) {
@@ -280,6 +281,7 @@ static void options_tables_are_complete_and_unambiguous(void** state) {
           assert_string_not_equal(seen[s]->name, option->name);
           assert_string_not_equal(other, variable);
           if (option->short_name) assert_int_not_equal(seen[s]->short_name, option->short_name);
+          if (option->word && seen[s]->word) assert_string_not_equal(seen[s]->word, option->word);
         }
         assert_true(count < MLXCEL_CLI_OPTIONS_MAX);
         seen[count++] = option;
