@@ -158,10 +158,17 @@ static const char* roofline_fill_row(roofline_job_t* job, mlxcel_roofline_row_t*
   return failure;
 }
 
+// One Ctrl-C ends both processes; a signal that this program was told to ignore stays ignored.
+static void roofline_restore_signals(void) {
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); ++i) {
+    if (signal(signals[i], SIG_DFL) == SIG_IGN) signal(signals[i], SIG_IGN);
+  }
+}
+
 _Noreturn static void roofline_answer(const mlxcel_roofline_options_t* options, int descriptor) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read the answer
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-  for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); ++i) signal(signals[i], SIG_DFL);  // one Ctrl-C ends both processes
+  roofline_restore_signals();
   roofline_answer_t answer;
   memset(&answer, 0, sizeof(answer));
   roofline_job_t* job = calloc(1, sizeof(*job));

@@ -154,7 +154,8 @@ static int measure_roofline(bench_run_t* run, uint32_t threads, uint32_t repetit
     if (iree_status_is_ok(status)) ++count;
   }
   mlxcel_cli_progress_finish(&run->progress);
-  iree_status_t output_status = mlxcel_bench_output_roofline(run->output.format, options.buffer_bytes, repetitions, count, rows, &run->output.text);
+  iree_status_t output_status = iree_ok_status();
+  if (count) output_status = mlxcel_bench_output_roofline(run->output.format, options.buffer_bytes, repetitions, count, rows, &run->output.text);
   free(rows);
   if (iree_status_is_ok(output_status)) print_text(&run->output.text);
   int output_code = mlxcel_cli_status_report(output_status), exit_code = mlxcel_cli_status_report(status);

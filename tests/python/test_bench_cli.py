@@ -69,6 +69,7 @@ OWN_FIELDS = [
     "compile_s",
 ]
 LIST_FIELDS = ["sequence_sha256", "samples_ns", "samples_ts"]
+ALL_FIELDS = PEER_FIELDS + OWN_FIELDS + LIST_FIELDS
 SHORT = ("-p", "5", "-n", "3", "-r", "2", "-q")
 
 
@@ -111,7 +112,7 @@ def bytes_of(entry: dict) -> int:
 
 def test_json_has_the_fields_of_llama_bench_and_its_own(run: Runner, model: str) -> None:
     records = bench(run, model, *SHORT)
-    assert [list(record) for record in records] == [PEER_FIELDS + OWN_FIELDS + LIST_FIELDS] * 2
+    assert [list(record) for record in records] == [ALL_FIELDS] * 2
     for record in records:
         assert record["model_filename"] == model
         assert record["backends"] == "CPU" and record["device"] == "local-task"
@@ -125,7 +126,7 @@ def test_json_has_the_fields_of_llama_bench_and_its_own(run: Runner, model: str)
 def test_every_format_has_the_same_records(run: Runner, model: str) -> None:
     base = ("bench", "-m", model, *SHORT)
     lines = run(*base, "-o", "jsonl").stdout.decode().splitlines()
-    assert [list(json.loads(line)) for line in lines] == [PEER_FIELDS + OWN_FIELDS + LIST_FIELDS] * 2
+    assert [list(json.loads(line)) for line in lines] == [ALL_FIELDS] * 2
     rows = list(csv.reader(io.StringIO(run(*base, "-o", "csv").stdout.decode())))
     assert rows[0] == PEER_FIELDS + OWN_FIELDS
     assert [len(row) for row in rows] == [len(rows[0])] * 3
