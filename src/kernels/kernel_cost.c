@@ -204,13 +204,16 @@ __attribute__((format(printf, 2, 3))) static void append(label_t* label, const c
   if (length > 0) label->used += (size_t)length;
 }
 
+static const char* type_name(int32_t type) {
+  static const char* const names[] = {[MLXCEL_FORMAT_F32] = "f32", [MLXCEL_FORMAT_F16] = "f16", [MLXCEL_FORMAT_BF16] = "bf16"};
+  return type >= 0 && (size_t)type < COUNT_OF(names) ? names[type] : "other";
+}
+
 static void append_format(label_t* label, int32_t format) {
-  static const char* const types[] = {[MLXCEL_FORMAT_F32] = "f32", [MLXCEL_FORMAT_F16] = "f16", [MLXCEL_FORMAT_BF16] = "bf16"};
-  size_t type = (size_t)MLXCEL_FORMAT_TYPE(format);
   if (MLXCEL_FORMAT_BITS(format)) {
     append(label, " q%d g%d", MLXCEL_FORMAT_BITS(format), 1 << MLXCEL_FORMAT_GROUP_LOG2(format));
   } else {
-    append(label, " %s", type < COUNT_OF(types) ? types[type] : "dense");
+    append(label, " %s", type_name(MLXCEL_FORMAT_TYPE(format)));
   }
 }
 
@@ -241,5 +244,6 @@ void mlxcel_kernel_label(const mlxcel_kernel_shape_t* shape, size_t capacity, ch
   }
   append_formats(&label, shape);
   if (shape->values[V(FLAGS)] & MLXCEL_MATRIX_HAS_RESIDUAL) append(&label, " +residual");
+  if (has_all(shape, BIT(KV_TYPE)) && shape->values[V(KV_TYPE)] != MLXCEL_FORMAT_F32) append(&label, " kv=%s", type_name(shape->values[V(KV_TYPE)]));
   if (has_all(shape, BIT(ROWS))) append(&label, " rows=%d", shape->values[V(ROWS)]);
 }

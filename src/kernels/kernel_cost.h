@@ -62,7 +62,8 @@ typedef struct mlxcel_kernel_cost_t {
 // |rows| NULL: all rows are active, and their positions aren't known (so isn't the cost of attention).
 void mlxcel_kernel_cost(const mlxcel_kernel_shape_t* shape, const mlxcel_kernel_rows_t* rows, mlxcel_kernel_cost_t* out_cost);
 
-// "matmul 576x1536 q4 g32 rows=1": name, sizes, storage of the matrices, rows of the call (active or not). Cut at |capacity|.
+// "matmul 576x1536 q4 g32 rows=1": name, sizes, storage of the matrices, and of the KV cache if it isn't f32, rows of the call (active or not). Cut at
+// |capacity|.
 void mlxcel_kernel_label(const mlxcel_kernel_shape_t* shape, size_t capacity, char* out_label);
 
 #endif  // MLXCEL_KERNELS_KERNEL_COST_H_

@@ -80,7 +80,7 @@ static void kernel_cost_of_qkv_rope_has_three_matrices_tables_and_cache_cells(vo
       SHAPE(MLXCEL_KERNEL_QKV_ROPE, N(ROWS, 1), N(WIDTH, 576), N(HEADS, 9), N(KV_HEADS, 3), N(HEAD_DIM, 64), N(ROPE_HALF, 32), N(Q_FORMAT, Q4), N(K_FORMAT, Q4),
             N(V_FORMAT, Q4), N(Q_FLAGS, 0), N(K_FLAGS, 0), N(V_FLAGS, 0), N(KV_TYPE, MLXCEL_FORMAT_F16));
   // 207,360 and twice 69,120; x, q and two rows of 32: (576 + 576 + 64) * 4; k and v: 2 * 192 * 2 in f16. 576 * 960 * 2 and 12 heads * 32 * 6.
-  expect(&shape, NULL, 345600 + 4864 + 768, 1105920 + 2304, "qkv_rope 576 heads=9/3x64 q4 g32 rows=1");
+  expect(&shape, NULL, 345600 + 4864 + 768, 1105920 + 2304, "qkv_rope 576 heads=9/3x64 q4 g32 kv=f16 rows=1");
 }
 
 static void kernel_cost_of_attention_follows_positions_and_is_unknown_without_them(void** state) {

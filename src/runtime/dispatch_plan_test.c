@@ -1,4 +1,4 @@
-// What is read of a module's text, and a profile's table and JSON. Needs no compiler.
+// What is read of a module's text and of the device's records, and a profile's table and JSON. Needs no compiler.
 #include "runtime/dispatch_plan.h"
 
 #include <setjmp.h>
@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "runtime/dispatch_profile_report.h"
+#include "runtime/dispatch_sink.h"
 
 // The reader takes the order of a kernel's integers from kernel_abi.h: rows, in_features, out_features, format, flags of matmul.
 static const char text[] =
@@ -80,6 +81,83 @@ static void plan_of_a_cut_text_is_read_without_harm(void** state) {
     mlxcel_dispatch_plan_deinitialize(&plan);
     free(copy);
   }
+}
+
+// --- records ---------------------------------------------------------------------------------------------------------------------------------
+
+static void write_chunk(mlxcel_dispatch_sink_t* sink, iree_string_view_t type, const void* data, size_t size, uint64_t dropped) {
+  iree_hal_profile_chunk_metadata_t metadata = iree_hal_profile_chunk_metadata_default();
+  metadata.content_type = type;
+  metadata.dropped_record_count = dropped;
+  uint8_t* copy = malloc(size);  // so that a sanitizer sees a step outside
+  assert_non_null(copy);
+  memcpy(copy, data, size);
+  const iree_const_byte_span_t span = iree_make_const_byte_span(copy, size);
+  assert_true(iree_status_is_ok(iree_hal_profile_sink_write(mlxcel_dispatch_sink_base(sink), &metadata, 1, &span)));
+  free(copy);
+}
+
+static iree_hal_profile_host_execution_event_t record_of(uint64_t event_id, uint64_t submission, int64_t start) {
+  iree_hal_profile_host_execution_event_t record = iree_hal_profile_host_execution_event_default();
+  record.type = IREE_HAL_PROFILE_QUEUE_EVENT_TYPE_DISPATCH;
+  record.event_id = event_id;
+  record.submission_id = submission;
+  record.start_host_time_ns = start;
+  record.end_host_time_ns = start + 5;
+  record.tile_duration_sum_ns = 7;
+  memcpy(record.workgroup_count, (const uint32_t[]){2, 3, 1}, sizeof(record.workgroup_count));
+  return record;
+}
+
+// Two workers may record two regions in either order.
+static void sink_sorts_dispatches_by_submission_and_start(void** state) {
+  (void)state;
+  mlxcel_dispatch_sink_t* sink = NULL;
+  assert_true(iree_status_is_ok(mlxcel_dispatch_sink_create(&sink)));
+  iree_hal_profile_host_execution_event_t records[5] = {record_of(1, 2, 10), record_of(2, 1, 30), record_of(3, 1, 20), record_of(4, 1, 20), record_of(5, 1, 0)};
+  records[4].type = IREE_HAL_PROFILE_QUEUE_EVENT_TYPE_EXECUTE;  // the command buffer as a whole: no dispatch
+  write_chunk(sink, IREE_HAL_PROFILE_CONTENT_TYPE_HOST_EXECUTION_EVENTS, records, sizeof(records), 3);
+  write_chunk(sink, IREE_HAL_PROFILE_CONTENT_TYPE_QUEUE_EVENTS, records, sizeof(records), 0);
+  size_t count = 0;
+  const mlxcel_dispatch_event_t* events = mlxcel_dispatch_sink_events(sink, &count);
+  assert_int_equal(count, 4);
+  for (size_t i = 0; i < count; ++i) assert_int_equal(events[i].event_id, ((const uint64_t[]){3, 4, 2, 1})[i]);
+  assert_true(events[0].workgroups == 6 && events[0].busy_ns == 7 && events[0].end_ns == 25);
+  assert_int_equal(mlxcel_dispatch_sink_lost(sink), 3);
+  mlxcel_dispatch_sink_clear(sink);
+  mlxcel_dispatch_sink_events(sink, &count);
+  assert_int_equal(count, 0);
+  mlxcel_dispatch_sink_release(sink);
+}
+
+static void sink_reads_no_further_than_a_chunk(void** state) {
+  (void)state;
+  mlxcel_dispatch_sink_t* sink = NULL;
+  assert_true(iree_status_is_ok(mlxcel_dispatch_sink_create(&sink)));
+  struct {
+    iree_hal_profile_executable_function_record_t record;
+    char name[8];
+  } function = {.record = iree_hal_profile_executable_function_record_default(), .name = "matmul"};
+  function.record.record_length = sizeof(function);
+  function.record.executable_id = 9;
+  function.record.function_ordinal = 1;
+  function.record.name_length = 6;
+  iree_hal_profile_host_execution_event_t event = record_of(1, 1, 1);
+  for (size_t size = 1; size < sizeof(function); ++size) write_chunk(sink, IREE_HAL_PROFILE_CONTENT_TYPE_EXECUTABLE_FUNCTIONS, &function, size, 0);
+  for (size_t size = 1; size < sizeof(event); ++size) write_chunk(sink, IREE_HAL_PROFILE_CONTENT_TYPE_HOST_EXECUTION_EVENTS, &event, size, 0);
+  function.record.name_length = 9;  // longer than the record
+  write_chunk(sink, IREE_HAL_PROFILE_CONTENT_TYPE_EXECUTABLE_FUNCTIONS, &function, sizeof(function), 0);
+  event.record_length = 0;
+  write_chunk(sink, IREE_HAL_PROFILE_CONTENT_TYPE_HOST_EXECUTION_EVENTS, &event, sizeof(event), 0);
+  size_t count = 1;
+  mlxcel_dispatch_sink_events(sink, &count);
+  assert_int_equal(count, 0);
+  assert_string_equal(mlxcel_dispatch_sink_name(sink, 9, 1), "");
+  function.record.name_length = 6;
+  write_chunk(sink, IREE_HAL_PROFILE_CONTENT_TYPE_EXECUTABLE_FUNCTIONS, &function, sizeof(function), 0);
+  assert_string_equal(mlxcel_dispatch_sink_name(sink, 9, 1), "matmul");
+  assert_string_equal(mlxcel_dispatch_sink_name(sink, 8, 1), "");
+  mlxcel_dispatch_sink_release(sink);
 }
 
 // --- reports ---------------------------------------------------------------------------------------------------------------------------------
@@ -166,6 +244,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(plan_has_calls_in_their_order_with_the_constants_of_their_function),
       cmocka_unit_test(plan_of_a_cut_text_is_read_without_harm),
+      cmocka_unit_test(sink_sorts_dispatches_by_submission_and_start),
+      cmocka_unit_test(sink_reads_no_further_than_a_chunk),
       cmocka_unit_test(profile_table_has_rates_shares_and_the_time_between),
       cmocka_unit_test(profile_json_is_json_with_null_for_what_is_unknown),
       cmocka_unit_test(profile_of_nothing_has_a_table_without_rows),

@@ -95,55 +95,67 @@ static iree_status_t add_event(mlxcel_dispatch_recorder_t* recorder, const mlxce
 
 // --- which dispatch is which -----------------------------------------------------------------------------------------------------------------------
 
-// Pairs the |count| events of a call with the calls in the text: the n-th of a kernel's name is the n-th of it in the text. True if all pair up, one by one and
-// with the same number of workgroups; a function whose dispatches were merged, dropped or split is told by it. |out_planned|: one for each event, NULL for what
-// the compiler added.
-static bool pair_events(const mlxcel_dispatch_recorder_t* recorder, size_t count, const mlxcel_dispatch_event_t* events,
-                        const mlxcel_planned_dispatch_t** out_planned) {
-  const mlxcel_planned_function_t* function = recorder->function;
-  bool* is_taken = function ? calloc(function->count, sizeof(*is_taken)) : NULL;
-  size_t paired = 0, first_free = 0;
-  for (size_t e = 0; is_taken && e < count; ++e) {
+static bool calls_export(const mlxcel_planned_function_t* function, const char* name) {
+  for (size_t p = 0; p < function->count; ++p) {
+    if (strcmp(function->dispatches[p].export_name, name) == 0) return true;
+  }
+  return false;
+}
+
+// The first of the function's calls of |name|, from |begin| on, that isn't taken; function->count if there is none.
+static size_t next_planned(const mlxcel_planned_function_t* function, const bool* is_taken, const char* name, size_t begin) {
+  size_t p = begin;
+  while (p < function->count && (is_taken[p] || strcmp(function->dispatches[p].export_name, name) != 0)) ++p;
+  return p;
+}
+
+static bool pair_with(const mlxcel_dispatch_recorder_t* recorder, const mlxcel_planned_function_t* function, size_t count,
+                      const mlxcel_dispatch_event_t* events, bool* is_taken, const mlxcel_planned_dispatch_t** out_planned) {
+  size_t paired = 0, begin = 0;
+  for (size_t e = 0; e < count; ++e) {
     const char* name = mlxcel_dispatch_sink_name(recorder->sink, events[e].executable_id, events[e].function_ordinal);
-    while (first_free < function->count && is_taken[first_free]) ++first_free;
-    size_t p = first_free;
-    while (p < function->count && (is_taken[p] || strcmp(function->dispatches[p].export_name, name) != 0)) ++p;
-    out_planned[e] = NULL;
+    while (begin < function->count && is_taken[begin]) ++begin;
+    size_t p = next_planned(function, is_taken, name, begin);
+    if (p == function->count && calls_export(function, name)) return false;
     if (p == function->count) continue;
-    const mlxcel_planned_dispatch_t* dispatch = &function->dispatches[p];
     is_taken[p] = true;
-    if (!dispatch->has_shape || dispatch->workgroups != events[e].workgroups) break;
-    out_planned[e] = dispatch;
+    out_planned[e] = &function->dispatches[p];
+    if (!out_planned[e]->has_shape || out_planned[e]->workgroups != events[e].workgroups) return false;
     ++paired;
   }
+  return paired == function->count;
+}
+
+// Pairs the |count| events of a call with the calls in the text: the n-th of a kernel's name is the n-th of it in the text. True if all of a kernel's pair up,
+// one by one and with the same number of workgroups: a text of another module, or dispatches that the compiler merged or dropped, don't. |out_planned|: one for
+// each event, NULL for what the compiler added.
+static bool pair_events(const mlxcel_dispatch_recorder_t* recorder, size_t count, const mlxcel_dispatch_event_t* events,
+                        const mlxcel_planned_dispatch_t** out_planned) {
+  if (!recorder->function) return false;
+  bool* is_taken = calloc(recorder->function->count, sizeof(*is_taken));
+  bool is_paired = is_taken && pair_with(recorder, recorder->function, count, events, is_taken, out_planned);
   free(is_taken);
-  return function && paired == function->count;
+  return is_paired;
 }
 
 // --- time -------------------------------------------------------------------------------------------------------------------------------------------
 
-static int compare_events(const void* a, const void* b) {
-  const mlxcel_dispatch_event_t *x = a, *y = b;
-  if (x->submission_id != y->submission_id) return x->submission_id < y->submission_id ? -1 : 1;
-  return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
 // Time covered by dispatches and not covered between them, submission by submission. Submissions of one call don't overlap: each waits for the one before.
-static void add_time(mlxcel_dispatch_profile_t* profile, size_t count, const mlxcel_dispatch_event_t* sorted) {
+static void add_time(mlxcel_dispatch_profile_t* profile, size_t count, const mlxcel_dispatch_event_t* events) {
   int64_t covered_until = 0;
   for (size_t i = 0; i < count; ++i) {
-    bool is_first = i == 0 || sorted[i].submission_id != sorted[i - 1].submission_id;
+    bool is_first = i == 0 || events[i].submission_id != events[i - 1].submission_id;
     if (is_first) {
       ++profile->submissions;
-      covered_until = sorted[i].start_ns;
+      covered_until = events[i].start_ns;
     }
-    if (sorted[i].start_ns > covered_until) {
-      profile->gap_ns += (uint64_t)(sorted[i].start_ns - covered_until);
-      covered_until = sorted[i].start_ns;
+    if (events[i].start_ns > covered_until) {
+      profile->gap_ns += (uint64_t)(events[i].start_ns - covered_until);
+      covered_until = events[i].start_ns;
     }
-    if (sorted[i].end_ns > covered_until) {
-      profile->device_ns += (uint64_t)(sorted[i].end_ns - covered_until);
-      covered_until = sorted[i].end_ns;
+    if (events[i].end_ns > covered_until) {
+      profile->device_ns += (uint64_t)(events[i].end_ns - covered_until);
+      covered_until = events[i].end_ns;
     }
   }
 }
@@ -151,14 +163,12 @@ static void add_time(mlxcel_dispatch_profile_t* profile, size_t count, const mlx
 // --- calls ----------------------------------------------------------------------------------------------------------------------------------------
 
 static iree_status_t add_call(mlxcel_dispatch_recorder_t* recorder, size_t count, const mlxcel_dispatch_event_t* events,
-                              const mlxcel_planned_dispatch_t** planned, mlxcel_dispatch_event_t* sorted) {
+                              const mlxcel_planned_dispatch_t** planned) {
   bool is_paired = pair_events(recorder, count, events, planned);
   for (size_t i = 0; i < count; ++i) {
     IREE_RETURN_IF_ERROR(add_event(recorder, &events[i], is_paired ? planned[i] : NULL));
   }
-  memcpy(sorted, events, count * sizeof(*events));
-  qsort(sorted, count, sizeof(*sorted), compare_events);
-  add_time(&recorder->profile, count, sorted);
+  add_time(&recorder->profile, count, events);
   return iree_ok_status();
 }
 
@@ -169,10 +179,8 @@ static iree_status_t settle_call(mlxcel_dispatch_recorder_t* recorder) {
   const mlxcel_dispatch_event_t* events = mlxcel_dispatch_sink_events(recorder->sink, &count);
   if (count == 0) return iree_ok_status();
   const mlxcel_planned_dispatch_t** planned = calloc(count, sizeof(*planned));
-  mlxcel_dispatch_event_t* sorted = calloc(count, sizeof(*sorted));
-  iree_status_t status = planned && sorted ? add_call(recorder, count, events, planned, sorted) : out_of_memory();
+  iree_status_t status = planned ? add_call(recorder, count, events, planned) : out_of_memory();
   free(planned);
-  free(sorted);
   mlxcel_dispatch_sink_clear(recorder->sink);
   recorder->function = NULL;
   return status;

@@ -206,6 +206,50 @@ static void profile_without_the_modules_text_knows_no_costs(void** state) {
   free(logits);
 }
 
+// Changes the text behind |at| up to the end of its function, as |change| says.
+enum { kRenameACall, kChangeWorkgroups };
+static void change_function(char* at, int change) {
+  char* end = strstr(at + 1, "\n  func.func @");
+  static const char call[] = "@kernels::@matmul[", constant[] = " : index\n";
+  const char* wanted = change == kRenameACall ? call : constant;
+  for (at = strstr(at, wanted); at && (!end || at < end); at = strstr(at + 1, wanted)) {
+    if (change == kRenameACall) {
+      at[sizeof(call) - 3] = 'x';  // one call of "matmux", which is no kernel
+      return;
+    }
+    at[-1] = (char)(at[-1] == '9' ? '8' : at[-1] + 1);
+  }
+}
+
+// A text that isn't the module's, but has the same functions: what doesn't pair up call by call isn't trusted at all.
+static void profile_with_another_text_knows_no_costs(void** state) {
+  (void)state;
+  float* logits = test_logits_create();
+  char* own_folder = fixture.artifact.folder;
+  for (int change = kRenameACall; change <= kChangeWorkgroups; ++change) {
+    char *folder = compiled_models_new_folder(), *path = NULL, *copy = strdup(fixture.model.emitted.mlir_text);
+    assert_non_null(copy);
+    change_function(strstr(copy, "\n  func.func @decode_1("), change);
+    compiled_model_expect_ok(mlxcel_path_join(folder, IREE_SV("model.mlir"), &path));
+    compiled_model_expect_ok(mlxcel_file_publish(path, copy, strlen(copy)));
+    test_run_t run = open_run(2);
+    mlxcel_dispatch_profile_t profile;
+    fixture.artifact.folder = folder;
+    compiled_model_expect_ok(mlxcel_dispatch_profile_begin(run.device));
+    test_decode(run.program, 0, 1, 0, 2, logits);
+    compiled_model_expect_ok(mlxcel_dispatch_profile_end(run.device, &profile));
+    fixture.artifact.folder = own_folder;
+    assert_int_equal(profile.row_count, 6);
+    for (size_t i = 0; i < profile.row_count; ++i) assert_int_equal(profile.rows[i].known + profile.rows[i].bytes + profile.rows[i].flops, 0);
+    mlxcel_dispatch_profile_deinitialize(&profile);
+    test_run_close(&run);
+    free(copy);
+    free(path);
+    free(folder);
+  }
+  free(logits);
+}
+
 // --- begin and end ---------------------------------------------------------------------------------------------------------------------------
 
 static void expect_code(iree_status_t status, iree_status_code_t code) { assert_int_equal(iree_status_consume_code(status), code); }
@@ -292,6 +336,7 @@ int main(void) {
       cmocka_unit_test(profile_counts_what_was_emitted_on_every_device),
       cmocka_unit_test(profile_tells_shapes_apart_and_costs_follow_positions),
       cmocka_unit_test(profile_without_the_modules_text_knows_no_costs),
+      cmocka_unit_test(profile_with_another_text_knows_no_costs),
       cmocka_unit_test(profile_of_nothing_has_no_rows),
       cmocka_unit_test(profile_begun_twice_or_ended_unbegun_is_an_error),
       cmocka_unit_test(profile_leaves_results_as_they_are),

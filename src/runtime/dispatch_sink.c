@@ -62,6 +62,7 @@ static iree_status_t add_event(mlxcel_dispatch_sink_t* sink, const uint8_t* byte
   if (record.type != IREE_HAL_PROFILE_QUEUE_EVENT_TYPE_DISPATCH) return iree_ok_status();
   IREE_RETURN_IF_ERROR(reserve(sink->event_count, sizeof(sink->events[0]), &sink->event_capacity, (void**)&sink->events));
   sink->events[sink->event_count++] = (mlxcel_dispatch_event_t){
+      .event_id = record.event_id,
       .submission_id = record.submission_id,
       .executable_id = record.executable_id,
       .function_ordinal = record.function_ordinal,
@@ -132,8 +133,16 @@ static const iree_hal_profile_sink_vtable_t sink_vtable = {
 
 // --- what is read ------------------------------------------------------------------------------------------------------------------------------
 
-const mlxcel_dispatch_event_t* mlxcel_dispatch_sink_events(const mlxcel_dispatch_sink_t* sink, size_t* out_count) {
+static int compare_events(const void* a, const void* b) {
+  const mlxcel_dispatch_event_t *x = a, *y = b;
+  if (x->submission_id != y->submission_id) return x->submission_id < y->submission_id ? -1 : 1;
+  if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+  return x->event_id < y->event_id ? -1 : x->event_id > y->event_id;
+}
+
+const mlxcel_dispatch_event_t* mlxcel_dispatch_sink_events(mlxcel_dispatch_sink_t* sink, size_t* out_count) {
   *out_count = sink->event_count;
+  if (sink->event_count) qsort(sink->events, sink->event_count, sizeof(sink->events[0]), compare_events);
   return sink->events;
 }
 

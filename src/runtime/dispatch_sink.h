@@ -23,7 +23,7 @@ typedef struct mlxcel_dispatch_function_t {  // of an executable
 } mlxcel_dispatch_function_t;
 
 typedef struct mlxcel_dispatch_event_t {
-  uint64_t submission_id, executable_id;
+  uint64_t event_id, submission_id, executable_id;
   uint32_t function_ordinal, workgroups;
   int64_t start_ns, end_ns, busy_ns;
 } mlxcel_dispatch_event_t;
@@ -34,8 +34,10 @@ iree_status_t mlxcel_dispatch_sink_create(mlxcel_dispatch_sink_t** out_sink);
 void mlxcel_dispatch_sink_release(mlxcel_dispatch_sink_t* sink);
 iree_hal_profile_sink_t* mlxcel_dispatch_sink_base(mlxcel_dispatch_sink_t* sink);
 
-// What came in since the last mlxcel_dispatch_sink_clear, in the order of the commands of each submission. Valid until the device runs or flushes again.
-const mlxcel_dispatch_event_t* mlxcel_dispatch_sink_events(const mlxcel_dispatch_sink_t* sink, size_t* out_count);
+// What came in since the last mlxcel_dispatch_sink_clear, sorted by submission and start. That is the order of the commands: a worker looks at the clock before
+// it claims a part, and goes to the next command only when all parts of the one before are claimed. (The order in which they came isn't: a worker may finish
+// and record the next commands before the one that finished these has recorded them.) Valid until the device runs or flushes again.
+const mlxcel_dispatch_event_t* mlxcel_dispatch_sink_events(mlxcel_dispatch_sink_t* sink, size_t* out_count);
 // Dispatches that the device had no room to record, since the beginning.
 uint64_t mlxcel_dispatch_sink_lost(const mlxcel_dispatch_sink_t* sink);
 void mlxcel_dispatch_sink_clear(mlxcel_dispatch_sink_t* sink);
