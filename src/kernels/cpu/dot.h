@@ -390,10 +390,25 @@ MLXCEL_INLINE int active_rows(const int32_t* positions, int rows) {
   return rows;
 }
 
-// The share of |group|: [*begin, *end) of |count| units.
+// The share of |group|: [*begin, *end) of |count| units. Workers take groups in order as they become free: shares fall from three halves of the mean to half of
+// it, so that the last ones, which make the workers finish together, are small.
+MLXCEL_INLINE size_t share_begin(size_t count, size_t group, size_t groups) { return count * group * (3 * groups - group) / (2 * groups * groups); }
 MLXCEL_INLINE void share(size_t count, size_t group, size_t groups, size_t* begin, size_t* end) {
-  *begin = count * group / groups;
-  *end = count * (group + 1) / groups;
+  *begin = share_begin(count, group, groups);
+  *end = share_begin(count, group + 1, groups);
+}
+
+// Asks for the first rows of a share, all of them at once.
+MLXCEL_INLINE void prefetch_share(const matrix_t* m, size_t n) {
+  const int bits = MLXCEL_FORMAT_BITS(m->format), type = MLXCEL_FORMAT_TYPE(m->format);
+  const size_t row_bytes = bits ? (size_t)m->width * (size_t)bits / 8 : (size_t)m->width * (size_t)type_bytes(type);
+  const size_t bytes = PROJECT_OUTPUTS * row_bytes;
+  prefetch_lines(m->w + n * row_bytes, bytes < PREFETCH_BYTES ? (int)bytes : PREFETCH_BYTES);
+  if (!bits) return;
+  const size_t group_bytes = (size_t)(m->width >> MLXCEL_FORMAT_GROUP_LOG2(m->format)) * (size_t)type_bytes(type);
+  const int many = PROJECT_OUTPUTS * group_bytes < PREFETCH_BYTES / 2 ? (int)(PROJECT_OUTPUTS * group_bytes) : PREFETCH_BYTES / 2;
+  prefetch_lines(m->s + n * group_bytes, many);
+  prefetch_lines(m->b + n * group_bytes, many);
 }
 
 #endif  // MLXCEL_KERNELS_CPU_DOT_H_

@@ -149,6 +149,7 @@ void mlxcel_pinned_matmul(MLXCEL_KERNEL_MATMUL_ARGS) {
   const int active = active_rows(MLXCEL_AT(positions), rows), block = dot_rows_for(in_features);
   size_t n = (size_t)out_features, begin, end;
   share((n + PROJECT_OUTPUTS - 1) / PROJECT_OUTPUTS, group, groups, &begin, &end);  // whole tiles: a share never splits a tree
+  if (begin < end) prefetch_share(&m, begin * PROJECT_OUTPUTS);
   for (int first = 0; first < active; first += block) {
     int count = active - first < block ? active - first : block;
     for (size_t tile = begin; tile < end; ++tile) {
@@ -170,6 +171,10 @@ void mlxcel_pinned_gate_up(MLXCEL_KERNEL_GATE_UP_ARGS) {
   const int active = active_rows(MLXCEL_AT(positions), rows), block = dot_rows_for(in_features);
   size_t n = (size_t)out_features, begin, end;
   share((n + PROJECT_OUTPUTS - 1) / PROJECT_OUTPUTS, group, groups, &begin, &end);
+  if (begin < end) {
+    prefetch_share(&gate, begin * PROJECT_OUTPUTS);
+    prefetch_share(&up, begin * PROJECT_OUTPUTS);
+  }
   for (int first = 0; first < active; first += block) {
     int count = active - first < block ? active - first : block;
     const float* x = MLXCEL_AT(x) + (size_t)first * (size_t)in_features;
