@@ -24,6 +24,14 @@ def cpu_model() -> str:
     return platform.processor() or "unknown"
 
 
+def cpu_flags() -> set[str]:
+    """The processor's features as the kernel names them."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("flags"):
+            return set(line.partition(":")[2].split())
+    return set()
+
+
 def describe(cpus: list[int]) -> dict:
     """What a reader needs to judge the numbers."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -76,8 +84,11 @@ class Limits:
     rows: list[dict]  # all thread counts and vector widths, as roofline printed them
 
 
-def measure_limits(build_folder: Path, buffer_bytes: int, threads: int) -> Limits:
-    """Compiles roofline.c if it changed, runs it on the processors of this process."""
+def measure_limits(build_folder: Path, buffer_bytes: int, threads: int, avx2: bool) -> Limits:
+    """Compiles roofline.c if it changed, runs it on the processors of this process.
+
+    With `avx2` only that width counts.
+    """
     program = build_folder / "roofline"
     source = BENCH / "roofline.c"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
@@ -85,7 +96,7 @@ def measure_limits(build_folder: Path, buffer_bytes: int, threads: int) -> Limit
         _run([os.environ.get("CC", "cc"), *ROOFLINE_FLAGS, source, "-o", program])
     report = json.loads(_run([program, "-b", buffer_bytes, "-t", threads]))
     row = report["rows"][threads - 1]
-    widths = [value for value in row.values() if isinstance(value, dict)]
+    widths = [row[name] for name in ("avx2", "avx512") if name in row and not (avx2 and name != "avx2")]
     if not widths:
         raise BenchError("this processor has neither AVX2 nor AVX-512: nothing to compare on it")
     return Limits(
