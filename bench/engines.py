@@ -129,11 +129,22 @@ class Mlxcel:
         """Tokens a second, of all sequences together."""
         if not self._has_bench:
             return self._generate_rate(row, context)
-        words = ["-p", row.prompt, "-n", row.gen, "-d", row.depth, "-np", row.parallel]
-        words += ["-c", context, "-r", 1, "-o", "json"]
-        output = run_child([self._program, "bench", *self._common, *words]).output
+        output = self._bench(row, context).output
         expected = {"n_prompt": row.prompt, "n_gen": row.gen, "n_depth": row.depth}
         return only_sample(output, "mlxcel bench", **expected, n_parallel=row.parallel)
+
+    def bench_peak(self, row: Row, context: int) -> float:
+        """Peak memory of a bench of this row, in MiB."""
+        return peak_mebibytes(self._bench(row, context))
+
+    def chat_command(self) -> list[object]:
+        """A conversation with short answers."""
+        return [self._program, "chat", *self._common, "-c", MEMORY_CONTEXT, "-n", 16, "-q"]
+
+    def _bench(self, row: Row, context: int) -> Finished:
+        words = ["-p", row.prompt, "-n", row.gen, "-d", row.depth, "-np", row.parallel]
+        words += ["-c", context, "-r", 1, "-o", "json"]
+        return run_child([self._program, "bench", *self._common, *words])
 
     def peak(self, prompt: int, gen: int, context: int) -> float:
         """Peak memory of a run, in MiB."""
