@@ -7,6 +7,7 @@
 const mlxcel_cli_command_t* const mlxcel_cli_commands[] = {
     &mlxcel_cli_command_generate,
     &mlxcel_cli_command_chat,
+    &mlxcel_cli_command_bench,
     &mlxcel_cli_command_import,
     &mlxcel_cli_command_inspect,
     &mlxcel_cli_command_compile,
