@@ -24,6 +24,7 @@ LONG_PROMPT = "the" + " the" * (PROMPT_TOKENS - 1)  # one token a word; checked 
 START_TOKENS = 4  # the first byte is what counts; a few more show that it came before the end
 ID_RANGE = (1000, 30000)  # ordinary tokens of any vocabulary of that size, no special ones
 SEED = 3
+MEBI = 1 << 20
 MLXCEL, LLAMA_CPP = "mlxcel", "llama.cpp"
 
 
@@ -41,9 +42,6 @@ class Engine(Protocol):
 
     name: str
 
-    def lacks(self, row: Row) -> str | None:
-        """Why the row can't be measured; None: it can."""
-
     def variants(self, row: Row) -> list[str]: ...
 
     def tool(self, row: Row) -> str:
@@ -60,7 +58,7 @@ def fitting_context(row: Row) -> int:
 def peak_mebibytes(finished: Finished) -> float:
     if finished.peak_bytes is None:
         raise BenchError("a program needed less memory than this tool: its peak can't be told")
-    return finished.peak_bytes / (1 << 20)
+    return finished.peak_bytes / MEBI
 
 
 def _start_ms(finished: Finished) -> float:
@@ -69,15 +67,15 @@ def _start_ms(finished: Finished) -> float:
     return 1000 * finished.first_byte_s
 
 
-def only_sample(output: str, program: str, **expected: int) -> float:
-    """The rate of one test that ran once, from the JSON array of llama-bench or mlxcel bench."""
+def only_test(output: str, program: str, **expected: int) -> dict:
+    """The one test that ran once, from the JSON array of llama-bench or mlxcel bench."""
     tests = json.loads(output)
     if len(tests) != 1 or len(tests[0]["samples_ts"]) != 1:
         raise BenchError(f"{program} ran something else than one test once")
     found = {key: tests[0].get(key) for key in expected}
     if found != expected:
         raise BenchError(f"{program} ran {found}, not {expected}")
-    return float(tests[0]["samples_ts"][0])
+    return tests[0]
 
 
 def random_ids(count: int) -> str:
@@ -89,15 +87,13 @@ def random_ids(count: int) -> str:
 class Mlxcel:
     """This project: `mlxcel bench` for the rates, `mlxcel generate` for memory and start.
 
-    One process a measurement, the compiled module cached. A program without `bench` gets its rates
-    from what `generate` reports of its own times.
+    One process a measurement, the compiled module cached.
     """
 
     name = MLXCEL
 
     def __init__(self, program: Path, model: Path, setup: Setup, device: str) -> None:
         self._program, self._setup = program, setup
-        self._has_bench = run_child([program, "--help"]).output.find("\n  bench ") >= 0
         self._common = ["-m", model, "-t", setup.threads, "--device", device]
         self._common += ["--cpu-level", "v3"] if setup.avx2 else []
         if setup.kv_dtype != "f32" or has_kv_dtype(program):
@@ -106,17 +102,11 @@ class Mlxcel:
     def version(self) -> str:
         return run_child([self._program, "--version"]).output.strip()
 
-    def lacks(self, row: Row) -> str | None:
-        if row.parallel > 1 and not self._has_bench:
-            return "this mlxcel has no `bench`"
-        return None
-
     def variants(self, row: Row) -> list[str]:
         return ["default"]
 
     def tool(self, row: Row) -> str:
-        is_bench = self._has_bench and row.kind not in ("memory", "start")
-        return "mlxcel bench" if is_bench else "mlxcel generate"
+        return "mlxcel generate" if row.kind in ("memory", "start") else "mlxcel bench"
 
     def measure(self, row: Row, variant: str) -> float:
         if row.kind == "start":
@@ -127,28 +117,26 @@ class Mlxcel:
 
     def rate(self, row: Row, context: int) -> float:
         """Tokens a second, of all sequences together."""
-        if not self._has_bench:
-            return self._generate_rate(row, context)
-        output = self._bench(row, context).output
-        expected = {"n_prompt": row.prompt, "n_gen": row.gen, "n_depth": row.depth}
-        return only_sample(output, "mlxcel bench", **expected, n_parallel=row.parallel)
+        return float(self._bench(row, context)["samples_ts"][0])
 
     def bench_peak(self, row: Row, context: int) -> float:
-        """Peak memory of a bench of this row, in MiB."""
-        return peak_mebibytes(self._bench(row, context))
+        """Peak memory of a bench of this row, in MiB, without what measures the machine in it."""
+        return self._bench(row, context)["peak_rss_bytes"] / MEBI
 
     def chat_command(self) -> list[object]:
         """A conversation with short answers."""
         return [self._program, "chat", *self._common, "-c", MEMORY_CONTEXT, "-n", 16, "-q"]
 
-    def _bench(self, row: Row, context: int) -> Finished:
+    def _bench(self, row: Row, context: int) -> dict:
         words = ["-p", row.prompt, "-n", row.gen, "-d", row.depth, "-np", row.parallel]
-        words += ["-c", context, "-r", 1, "-o", "json"]
-        return run_child([self._program, "bench", *self._common, *words])
+        words += ["-c", context, "-r", 1, "-o", "json", "-q"]
+        output = run_child([self._program, "bench", *self._common, *words]).output
+        expected = {"n_prompt": row.prompt, "n_gen": row.gen, "n_depth": row.depth}
+        return only_test(output, "mlxcel bench", **expected, n_parallel=row.parallel)
 
     def peak(self, prompt: int, gen: int, context: int) -> float:
         """Peak memory of a run, in MiB."""
-        # The first of the generated tokens comes from the prompt, so one step less is done.
+        # The first of the generated tokens comes from the prompt, so that many steps are one more.
         words = ["--prompt-ids", random_ids(prompt), "-n", gen + 1, "--json"]
         finished = self.generate(context, *words)
         self._timings(finished)
@@ -162,17 +150,6 @@ class Mlxcel:
         words = ["-c", context, "--temp", 0, "--ignore-eos", *options]
         return run_child([self._program, "generate", *self._common, *words])
 
-    def _generate_rate(self, row: Row, context: int) -> float:
-        is_prefill = row.kind == "prefill"
-        ids = random_ids(row.prompt if is_prefill else max(1, row.depth))
-        words = ["--prompt-ids", ids, "-n", row.gen + 1, "--json"]
-        # generate keeps a place for the token that the last step chooses.
-        timings = self._timings(self.generate(context + 1, *words))
-        name, expected = ("prefill", row.prompt) if is_prefill else ("decode", row.gen)
-        if timings[f"{name}_tokens"] != expected:
-            raise BenchError(f"mlxcel timed {timings[f'{name}_tokens']} tokens, not {expected}")
-        return expected / timings[f"{name}_s"]
-
     @staticmethod
     def _timings(finished: Finished) -> dict:
         timings = json.loads(finished.output)["timings"]
@@ -183,7 +160,8 @@ class Mlxcel:
 
 def has_kv_dtype(program: Path) -> bool:
     """Whether the type of the KV cache can be chosen."""
-    return "--kv-dtype" in run_child([program, "generate", "--help"]).output
+    helps = (run_child([program, command, "--help"]).output for command in ("bench", "generate"))
+    return all("--kv-dtype" in text for text in helps)
 
 
 class LlamaCpp:
@@ -218,9 +196,6 @@ class LlamaCpp:
         build = run_child([self._completion[0], "--version"])
         lines = [line for line in (build.output + build.errors).splitlines() if line.strip()]
         return "\n".join([*lines, info.group(0) if info else "system_info: not printed"])
-
-    def lacks(self, row: Row) -> str | None:
-        return None
 
     def variants(self, row: Row) -> list[str]:
         if row.kind == "start":
@@ -258,7 +233,8 @@ class LlamaCpp:
         """After llama-bench's own warm-up in the same process."""
         options = ["-p", row.prompt, "-n", row.gen, "-d", row.depth, *words]
         expected = {"n_prompt": row.prompt, "n_gen": row.gen, "n_depth": row.depth}
-        return only_sample(run_child([*self._bench, *options]).output, "llama-bench", **expected)
+        output = run_child([*self._bench, *options]).output
+        return float(only_test(output, "llama-bench", **expected)["samples_ts"][0])
 
     def _batched_rate(self, row: Row, words: list[str]) -> float:
         """The last of the tests in one process; the one before it, if any, is the warm-up."""

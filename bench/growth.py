@@ -23,6 +23,7 @@ from children import BenchError
 from compare import interleave, pin
 from engines import Mlxcel, Setup, fitting_context, has_kv_dtype
 from idle import measure_idle
+from machine import is_busy
 from models import ROOT
 from rows import Row
 from samples import Summary, fit_line, summarize
@@ -38,7 +39,6 @@ SLOTS = (1, 2, 4, 8)
 SLOT_CONTEXT = 2048
 TOLERANCE = 0.05
 IDLE_SHARE, IDLE_S = 0.01, 5.0
-NOT_MEASURED = "not measured"
 
 
 def decode_row(depth: int, parallel: int = 1) -> Row:
@@ -96,11 +96,9 @@ def measure_context_memory(engine: Mlxcel) -> dict:
     }
 
 
-def measure_slot_memory(engine: Mlxcel) -> dict | None:
-    """Peak MiB of a process with several sequences; None: this mlxcel runs one only."""
+def measure_slot_memory(engine: Mlxcel) -> dict:
+    """Peak MiB of a process with several sequences, the context of each full."""
     rows = [decode_row(SLOT_CONTEXT - STEPS, slots) for slots in SLOTS]
-    if engine.lacks(rows[-1]):
-        return None
     peaks = [engine.bench_peak(row, SLOT_CONTEXT) for row in rows]
     return {"slots": list(SLOTS), "context": SLOT_CONTEXT, "full": peaks}
 
@@ -116,7 +114,7 @@ def measure(options: argparse.Namespace) -> dict:
     engine = Mlxcel(options.program, model.folder, Setup(len(cpus), kv_dtype), options.device)
     engine.compile()
     load = machine.OtherLoad(cpus)
-    steps: dict[str, Callable[[], dict | float | None]] = {
+    steps: dict[str, Callable[[], dict | float]] = {
         "idle": lambda: measure_idle(engine.chat_command(), IDLE_S),
         "capacity": lambda: measure_capacity(engine, options.repetitions),
         "depth": lambda: measure_depth(engine, options.repetitions),
@@ -127,7 +125,7 @@ def measure(options: argparse.Namespace) -> dict:
     for name, step in steps.items():
         found[name] = step()
         print(f"{name} done", file=sys.stderr)
-    return {
+    outcome = {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "machine": described,
         "other_load": load.share(),
@@ -139,6 +137,10 @@ def measure(options: argparse.Namespace) -> dict:
         "repetitions": options.repetitions,
         **found,
     }
+    if is_busy(outcome):  # memory and the processor time of one process are what they are
+        for judged in (*found["capacity"].values(), found["depth"]):
+            judged["verdict"] = "not judged"
+    return outcome
 
 
 # --- report ---------------------------------------------------------------------------------------
@@ -181,7 +183,7 @@ def depth_lines(found: dict) -> list[str]:
     ]
 
 
-def memory_lines(contexts: dict, slots: dict | None) -> list[str]:
+def memory_lines(contexts: dict, slots: dict) -> list[str]:
     head = ["context", f"{SHORT_CONTEXT} + {STEPS} tokens used, MiB", "all used, MiB"]
     rows = [
         [str(context), f"{short:.1f}", f"{full:.1f}"]
@@ -189,8 +191,6 @@ def memory_lines(contexts: dict, slots: dict | None) -> list[str]:
     ]
     lines = ["## Peak memory over the context", "", *table(head, rows)]
     lines += ["![memory over context](context-memory.svg)", "", "## Peak memory over sequences", ""]
-    if slots is None:
-        return [*lines, NOT_MEASURED + ": this mlxcel has no `bench`", ""]
     rows = [[str(count), f"{full:.1f}"] for count, full in zip(slots["slots"], slots["full"])]
     head = ["sequences", f"context {slots['context']} of each used, MiB"]
     return [*lines, *table(head, rows), "![memory over sequences](slot-memory.svg)", ""]
@@ -206,6 +206,7 @@ def make_markdown(outcome: dict) -> str:
         f"{described['pinned_to']}, Linux {described['kernel']}; of them, others used "
         f"{100 * outcome['other_load']:.1f} %",
         f"- KV cache {outcome['kv_dtype']}, device {outcome['device']}",
+        *(["- **The machine was busy: don't quote these times.**"] if is_busy(outcome) else []),
         "",
         *capacity_lines(outcome["capacity"]),
         *depth_lines(outcome["depth"]),
@@ -236,9 +237,8 @@ def make_charts(outcome: dict) -> dict[str, str]:
     ]
     title = f"Peak memory: {where}"
     charts["context-memory.svg"] = line_chart(title, "context, tokens", "MiB", curves)
-    if slots is not None:
-        curves = [Series("contexts full", list(zip(slots["slots"], slots["full"])))]
-        charts["slot-memory.svg"] = line_chart(title, "sequences", "MiB", curves)
+    curves = [Series("contexts full", list(zip(slots["slots"], slots["full"])))]
+    charts["slot-memory.svg"] = line_chart(title, "sequences", "MiB", curves)
     return charts
 
 

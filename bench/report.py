@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engines import LLAMA_CPP, MLXCEL
 from goals import Outcome, Processor, judge
-from limits import Limit, row_limit
+from limits import row_limit
+from machine import is_busy
 from rows import Row
 
-BUSY_SHARE = 0.05  # of the pinned processors used by others: above that, a note in the report
 MEBI = 1 << 20
 COLUMNS = (
     "",
@@ -23,16 +23,11 @@ COLUMNS = (
 )
 
 
-def is_busy(outcome: dict) -> bool:
-    """Others used too much of the processors for a fair run."""
-    return outcome["other_load"] > BUSY_SHARE
-
-
-def best_of(results: list[dict], row: Row, engine: str) -> dict | None:
-    """The variant with the best median; None: not measured."""
+def best_of(results: list[dict], row: Row, engine: str) -> dict:
+    """The variant with the best median."""
     of_row = [r for r in results if r["row"] == row.key and r["engine"] == engine]
     best = max if row.higher_is_better else min
-    return best(of_row, key=lambda result: result["median"]) if of_row else None
+    return best(of_row, key=lambda result: result["median"])
 
 
 def judge_model(outcome: dict, model: dict) -> list[dict]:
@@ -41,9 +36,7 @@ def judge_model(outcome: dict, model: dict) -> list[dict]:
     for row in (Row(**fields) for fields in outcome["rows"]):
         ours, peer = (best_of(model["results"], row, name) for name in (MLXCEL, LLAMA_CPP))
         entry = {"row": row.key, "cpu": outcome["machine"]["cpu"], "mlxcel": ours, "peer": peer}
-        if ours and peer:
-            entry |= _comparison(outcome, model, row, ours, peer)
-        judged.append(entry)
+        judged.append(entry | _comparison(outcome, model, row, ours, peer))
     return judged
 
 
@@ -72,19 +65,16 @@ def _comparison(outcome: dict, model: dict, row: Row, ours: dict, peer: dict) ->
 # --- markdown -------------------------------------------------------------------------------------
 
 
-def _cell(result: dict | None) -> str:
-    if not result:
-        return "not measured"
+def _cell(result: dict) -> str:
     return f"{result['median']:.1f} ({result['low']:.1f} to {result['high']:.1f})"
 
 
 def _limit_cells(entry: dict) -> list[str]:
-    if not entry.get("limit_kind"):
+    if entry["limit_kind"] is None:
         return ["", ""]
-    limits, shares = entry["limits"].values(), entry["shares"].values()
-    limit = Limit(0, entry["limit_kind"])
-    values = " / ".join(f"{value:.0f}" for value in dict.fromkeys(round(v) for v in limits))
-    return [f"{values} ({limit.kind})", " / ".join(f"{100 * share:.0f} %" for share in shares)]
+    limits = " / ".join(str(value) for value in dict.fromkeys(map(round, entry["limits"].values())))
+    shares = " / ".join(f"{100 * share:.0f} %" for share in entry["shares"].values())
+    return [f"{limits} ({entry['limit_kind']})", shares]
 
 
 def _table_line(row: Row, entry: dict) -> str:
@@ -93,12 +83,12 @@ def _table_line(row: Row, entry: dict) -> str:
         f"{row.title}, {row.unit}",
         _cell(entry["mlxcel"]),
         _cell(peer),
-        f"{entry['ratio']:.2f}" if "ratio" in entry else "",
+        f"{entry['ratio']:.2f}",
         "higher" if row.higher_is_better else "lower",
         *_limit_cells(entry),
-        entry.get("goal", ""),
-        entry.get("verdict", ""),
-        f"`{peer['tool']} {peer['variant']}`" if peer else "",
+        entry["goal"],
+        entry["verdict"],
+        f"`{peer['tool']} {peer['variant']}`",
     ]
     return "| " + " | ".join(cells) + " |"
 
@@ -118,7 +108,6 @@ def _model_lines(outcome: dict, model: dict) -> list[str]:
     ]
     rows = [Row(**fields) for fields in outcome["rows"]]
     lines += [_table_line(row, entry) for row, entry in zip(rows, model["judged"])]
-    lines += [f"- {row}: not measured: {reason}" for row, reason in model["skipped"].items()]
     return [*lines, ""]
 
 
