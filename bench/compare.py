@@ -127,8 +127,8 @@ def compare(options: argparse.Namespace) -> dict:
     cpus = pin(options.threads)
     described = machine.describe(cpus)  # before anything runs: the load average is others'
     setup = Setup(len(cpus), choose_kv_dtype(options), options.avx2)
-    flags = machine.cpu_flags()
-    processor = Processor("avx512f" in flags and not setup.avx2, "amx_tile" in flags and not setup.avx2)
+    flags = set() if setup.avx2 else machine.cpu_flags()
+    processor = Processor(avx512="avx512f" in flags, amx="amx_tile" in flags)
     load = machine.OtherLoad(cpus)
     measured = [measure_model(model, options, setup, rows) for model in chosen]
     outcome = {
@@ -183,7 +183,8 @@ def parse_arguments() -> argparse.Namespace:
     for name in ("threads", "repetitions"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
             parser.error(f"--{name} must be 1 or more")
-    options.repetitions = options.repetitions or (QUICK_REPETITIONS if options.quick else REPETITIONS)
+    default = QUICK_REPETITIONS if options.quick else REPETITIONS
+    options.repetitions = options.repetitions or default
     name = "peer-avx2" if options.avx2 else "peer"
     options.peer = options.peer or ROOT / ".toolchain" / name / "build" / "bin"
     return options

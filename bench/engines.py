@@ -167,9 +167,9 @@ def has_kv_dtype(program: Path) -> bool:
 class LlamaCpp:
     """The peer, each row with the tool of its own that is made for it.
 
-    llama-bench: the rates, where the KV cache holds f16, since it takes no f32. llama-batched-bench:
-    the rates with f32, and those of several sequences together. llama-completion: memory and start;
-    it is what corresponds to `mlxcel generate`.
+    llama-bench: the rates, where the KV cache holds f16, since it takes no f32.
+    llama-batched-bench: the rates with f32, and those of several sequences together.
+    llama-completion: memory and start; it is what corresponds to `mlxcel generate`.
 
     Variants: flash attention off and on, and for the start the fitting of parameters to the
     device's memory on and off.

@@ -88,8 +88,8 @@ def write(path: Path, values: list[Value], tensors: list[Tensor]) -> None:
     for value in values:
         writer.add_key_value(value.key, value.content, value.kind, value.element)
     for tensor in tensors:
-        shape = tensor.byte_shape()
-        writer.add_tensor_info(tensor.name, shape, np.dtype(np.uint8), math.prod(shape), tensor.kind)
+        shape, byte = tensor.byte_shape(), np.dtype(np.uint8)
+        writer.add_tensor_info(tensor.name, shape, byte, math.prod(shape), tensor.kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()

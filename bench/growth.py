@@ -2,9 +2,9 @@
 
     growth.py [--models NAME] [-t THREADS] [-r REPETITIONS] [--kv-dtype TYPE] -o FOLDER
 
-A short context costs the same in a small and a large cache; the time of a decode step is a line over
-the depth; memory over context and sequences; a waiting process is idle. Writes FOLDER/growth.md,
-growth.json and one SVG a curve, prints the first.
+A short context costs the same in a small and a large cache; the time of a decode step is a line
+over the depth; memory over context and sequences; a waiting process is idle. Writes
+FOLDER/growth.md, growth.json and one SVG a curve, prints the first.
 """
 
 from __future__ import annotations

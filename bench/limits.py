@@ -1,4 +1,4 @@
-"""What the machine allows at most for a row: bytes over bandwidth, multiply-adds over their rate."""
+"""What the machine allows for a row: bytes over bandwidth, multiply-adds over their rate."""
 
 from __future__ import annotations
 

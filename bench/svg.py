@@ -33,7 +33,8 @@ def nice_step(span: float) -> float:
 
 def ticks(largest: float) -> list[float]:
     """From 0 to the first that isn't below `largest`."""
-    step = nice_step(largest if largest > 0 else 1.0)
+    largest = largest if largest > 0 else 1.0
+    step = nice_step(largest)
     return [i * step for i in range(math.ceil(largest / step - 1e-9) + 1)]
 
 
@@ -89,7 +90,8 @@ def _drawn(axes: _Axes, series: Series, index: int) -> list[str]:
         circle = f"r='{POINT_RADIUS}' fill='{color}'"
         parts += [f"<circle cx='{x:.1f}' cy='{y:.1f}' {circle}/>" for x, y in places]
     y = HEIGHT - BOTTOM - 14 - index * LEGEND_STEP  # lower right: curves that rise leave it free
-    parts.append(f"<rect x='{WIDTH - RIGHT - 12}' y='{y - 9}' width='10' height='10' fill='{color}'/>")
+    place = f"x='{WIDTH - RIGHT - 12}' y='{y - 9}'"
+    parts.append(f"<rect {place} width='10' height='10' fill='{color}'/>")
     return [*parts, _text(WIDTH - RIGHT - 18, y, series.name, "end")]
 
 
