@@ -15,8 +15,8 @@
 #include "iree/task/topology.h"
 #include "runtime/dispatch_profile.h"
 
-// The kernels keep accumulators and unpacked weights on a worker's stack: below 80 KiB (kernels/cpu/dot.h, pinned_f32.c), with the caller's frames.
-#define WORKER_STACK_BYTES (512 * 1024)
+// The kernels keep accumulators and unpacked weights on a worker's stack: below 450 KiB (kernels/cpu/dot.h, pinned_f32.c), with the caller's frames.
+#define WORKER_STACK_BYTES (1024 * 1024)
 
 // Processors that this process may run on, not those of the machine.
 static uint32_t usable_processor_count(void) {

@@ -13,7 +13,13 @@
 #define DOT_BLOCK 512
 #endif
 #define DOT_ROWS 128    // rows of x at a time: bounds the accumulators kept on the stack to 34 KiB
-#define DOT_FEW_ROWS 8  // up to here weights are used as they are unpacked, by all rows of x at once (v4, whose registers hold the sums)
+#define DOT_FEW_ROWS 8  // up to here weights may be used as they are unpacked, by all rows of x at once
+#if defined(__AVX512F__)
+#define DOT_FEW_ROWS_MAX DOT_FEW_ROWS
+#else
+#define DOT_FEW_ROWS_MAX 1  // v3's registers don't hold more sums
+#endif
+#define DOT_ORDERED_MAX 65536  // elements of x that are put into the order of lanes that four-bit codes have: 256 KiB of the stack
 #define DOT_FEW_SUMS 16
 // A tile's sums stay in registers: 24 of v4's 32; on v3, half of the lanes of two outputs at a time, 12 of 16.
 #define TILE_ROWS 6
@@ -70,7 +76,6 @@ MLXCEL_INLINE void dot_affine(const dot_rows_t* d, int bits, int group_log2, int
   for (int o = 0; o < outputs; ++o) codes[o] = d->m->w + (d->n[o] * (size_t)d->m->width + (size_t)d->k0) * (size_t)bits / 8;
   const float* x = d->x;
   const size_t x_stride = d->x_stride;
-  const bool in_code_lanes = rows == 1;
   const v16_unpack unpack = unpack_for(bits);
   for (int i = 0; i < rows * outputs; ++i) sum[i] = d->first ? v16_zero() : acc[i];
   for (int g = 0; g < groups; ++g) {
@@ -81,24 +86,19 @@ MLXCEL_INLINE void dot_affine(const dot_rows_t* d, int bits, int group_log2, int
       for (int o = 0; o < outputs; ++o) prefetch_lines(codes[o] + ahead, group * bits / 8);
     }
     for (int j = 0; j < group; j += 16, x += 16) {
-      if (in_code_lanes) {
-        v16 xv = v16_load(x);
-        for (int o = 0; o < outputs; ++o) sum[o] = v16_fma(xv, affine_weights16_in_code_lanes(codes[o], bits, &unpack, &a[o]), sum[o]);
-      } else {
-        v16 w[DOT_FEW_ROWS];
-        for (int o = 0; o < outputs; ++o) w[o] = affine_weights16(codes[o], bits, &unpack, &a[o]);
-        for (int r = 0; r < rows; ++r) {
-          v16 xv = v16_in_register(v16_load(x + (size_t)r * x_stride));
-          for (int o = 0; o < outputs; ++o) sum[r * outputs + o] = v16_fma(xv, w[o], sum[r * outputs + o]);
-        }
+      v16 w[DOT_FEW_ROWS];
+      for (int o = 0; o < outputs; ++o) w[o] = affine_weights16_in_code_lanes(codes[o], bits, &unpack, &a[o]);
+      for (int r = 0; r < rows; ++r) {
+        v16 xv = v16_in_register(v16_load(x + (size_t)r * x_stride));
+        for (int o = 0; o < outputs; ++o) sum[r * outputs + o] = v16_fma(xv, w[o], sum[r * outputs + o]);
       }
       for (int o = 0; o < outputs; ++o) codes[o] += 2 * bits;
     }
   }
   if (d->last && rows > 1) {
-    v16_store(d->sums, v16_tree_of_16(sum));
+    v16_store(d->sums, tree_of_code_lanes(sum, bits));
   } else {
-    for (int i = 0; i < rows * outputs; ++i) acc[i] = d->last && in_code_lanes ? lanes_from_codes(sum[i], bits) : sum[i];
+    for (int i = 0; i < rows * outputs; ++i) acc[i] = sum[i];
   }
 }
 
@@ -214,10 +214,16 @@ static void widen_rows(const matrix_t* m, const size_t* n, int rows, int k0, int
 
 typedef void (*dot_block_fn)(const dot_rows_t* d, v16* acc);
 
-// |count| elements of x in the order of lanes that four-bit codes have.
-static const float* order_lanes(const float* x, int count, float* out) {
-  for (int k = 0; k < count; k += 16) v16_store(out + k, v16_interleave_halves(v16_load(x + k)));
-  return out;
+// Whether |rows| rows of x meet the weights as they are unpacked.
+MLXCEL_INLINE bool rows_are_few(const matrix_t* m, int rows) {
+  return rows <= DOT_FEW_ROWS_MAX && (MLXCEL_FORMAT_BITS(m->format) != 4 || (size_t)rows * (size_t)m->width <= DOT_ORDERED_MAX);
+}
+
+// What project wants as x: x itself, or few rows for four-bit codes in |ordered| (DOT_ORDERED_MAX elements), in the order of lanes that those have.
+MLXCEL_INLINE const float* rows_for(const matrix_t* m, const float* x, int rows, float* ordered) {
+  if (MLXCEL_FORMAT_BITS(m->format) != 4 || !rows_are_few(m, rows)) return x;
+  for (int k = 0; k < rows * m->width; k += 16) v16_store(ordered + k, v16_interleave_halves(v16_load(x + k)));
+  return ordered;
 }
 
 // Rows of w whose scales are widened at a time: a multiple of |outputs| that divides PROJECT_OUTPUTS.
@@ -233,7 +239,6 @@ MLXCEL_INLINE void dot_outputs(const matrix_t* m, const float* x, const size_t n
                                float* sums) {
   const int bits = MLXCEL_FORMAT_BITS(m->format), element_bits = bits ? bits : 8 * type_bytes(MLXCEL_FORMAT_TYPE(m->format));
   const int longest = bits ? DOT_LONG_BLOCK : m->width;
-  _Alignas(64) float ordered[DOT_LONG_BLOCK];
   row_groups_t widened;
   dot_rows_t d = {.m = m, .x_stride = (size_t)m->width};
   dot_rows_prepare_prefetch(&d, (size_t)m->width * (size_t)element_bits / 8, (size_t)outputs);
@@ -242,7 +247,6 @@ MLXCEL_INLINE void dot_outputs(const matrix_t* m, const float* x, const size_t n
     d.first = d.k0 == 0;
     d.last = d.k0 + d.count == m->width;
     d.x = x + d.k0;
-    if (!sums && bits == 4) d.x = order_lanes(d.x, d.count, ordered);
     d.group_stride = bits ? d.count >> MLXCEL_FORMAT_GROUP_LOG2(m->format) : 0;
     const int rows = widened_rows(d.group_stride, outputs);
     for (int o = 0; o < PROJECT_OUTPUTS; o += outputs) {
@@ -260,7 +264,7 @@ MLXCEL_INLINE void dot_outputs(const matrix_t* m, const float* x, const size_t n
 static void project_row(const matrix_t* m, const float* x, const size_t n[PROJECT_OUTPUTS], float* y) {
   v16 acc[PROJECT_OUTPUTS];
   dot_outputs(m, x, n, dot_block_1, row_outputs(m), acc, row_outputs(m), NULL);
-  v16_store(y, v16_tree_of_16(acc));
+  v16_store(y, tree_of_code_lanes(acc, MLXCEL_FORMAT_BITS(m->format)));
 }
 
 #if defined(__AVX512F__)
@@ -379,19 +383,19 @@ MLXCEL_INLINE int dot_rows_for(int width) {
   return rows < DOT_ROWS_MIN ? DOT_ROWS_MIN : rows > DOT_ROWS ? DOT_ROWS : rows;
 }
 
-// y[r * y_stride + i] = dot(x[r], w[n + i]) [+ bias[n + i]] for up to DOT_ROWS rows of x (stride: the matrix's width) and |outputs| <= PROJECT_OUTPUTS. |y| is
-// scratch: PROJECT_OUTPUTS values a row and PROJECT_SPARE_ROWS rows behind the last are written.
+// y[r * y_stride + i] = dot(x[r], w[n + i]) [+ bias[n + i]] for up to DOT_ROWS rows of x (rows_for; stride: the matrix's width) and |outputs| <=
+// PROJECT_OUTPUTS. |y| is scratch: PROJECT_OUTPUTS values a row and PROJECT_SPARE_ROWS rows behind the last are written.
 static void project(const matrix_t* m, const float* x, int rows, size_t first, size_t outputs, float* y, size_t y_stride) {
   size_t n[PROJECT_OUTPUTS];
   for (size_t i = 0; i < PROJECT_OUTPUTS; ++i) n[i] = first + (i < outputs ? i : outputs - 1);  // beyond the end: the last again
-  if (rows == 1) {
-    project_row(m, x, n, y);
+  if (!rows_are_few(m, rows)) {
+    for (size_t i = 0; i < outputs; i += DOT_OUTPUTS) project_tile(m, x, rows, n + i, y + i, y_stride);
 #if defined(__AVX512F__)
-  } else if (rows <= DOT_FEW_ROWS) {
+  } else if (rows > 1) {
     project_few(m, x, rows, n, y, y_stride);
 #endif
   } else {
-    for (size_t i = 0; i < outputs; i += DOT_OUTPUTS) project_tile(m, x, rows, n + i, y + i, y_stride);
+    project_row(m, x, n, y);
   }
   if (!(m->flags & MLXCEL_MATRIX_HAS_BIAS)) return;
   int type = MLXCEL_MATRIX_BIAS_TYPE(m->flags);

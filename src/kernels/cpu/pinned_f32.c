@@ -88,14 +88,23 @@ void mlxcel_pinned_qkv_rope(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
   size_t head_total = (size_t)(heads + 2 * kv_heads), begin, end;
   size_t blocks = ((size_t)active + (size_t)block - 1) / (size_t)block;
   share(head_total * blocks, group, groups, &begin, &end);
+  _Alignas(64) float ordered[DOT_ORDERED_MAX];
+  const float* ordered_x = NULL;
+  int ordered_first = -1;  // the block of rows that |ordered_x| has
   for (size_t unit = begin; unit < end; ++unit) {
     int head = (int)(unit % head_total), first = (int)(unit / head_total) * block;
     int count = active - first < block ? active - first : block;
     int kind = head < heads ? 0 : head < heads + kv_heads ? 1 : 2;  // q, k or v
     int local = kind == 0 ? head : kind == 1 ? head - heads : head - heads - kv_heads;
-    float y[QKV_BUFFER + PROJECT_SPARE_ROWS * HEAD_STRIDE_MAX];
+    _Alignas(64) float y[QKV_BUFFER + PROJECT_SPARE_ROWS * HEAD_STRIDE_MAX];
+    const float* x = MLXCEL_AT(x) + (size_t)first * (size_t)width;
+    const bool is_ordered = MLXCEL_FORMAT_BITS(matrices[kind].format) == 4;
+    if (is_ordered && ordered_first != first) {
+      ordered_x = rows_for(&matrices[kind], x, count, ordered);
+      ordered_first = first;
+    }
     for (int i = 0; i < head_dim; i += PROJECT_OUTPUTS) {
-      project(&matrices[kind], MLXCEL_AT(x) + (size_t)first * (size_t)width, count, (size_t)local * (size_t)head_dim + (size_t)i,
+      project(&matrices[kind], is_ordered ? ordered_x : x, count, (size_t)local * (size_t)head_dim + (size_t)i,
               (size_t)(head_dim - i < PROJECT_OUTPUTS ? head_dim - i : PROJECT_OUTPUTS), y + i, (size_t)stride);
     }
     for (int r = 0; r < count; ++r) {
@@ -147,15 +156,17 @@ void mlxcel_pinned_matmul(MLXCEL_KERNEL_MATMUL_ARGS) {
   const matrix_t m = MATRIX(w, format, flags, in_features);
   const float* add = flags & MLXCEL_MATRIX_HAS_RESIDUAL ? MLXCEL_AT(residual) : NULL;
   const int active = active_rows(MLXCEL_AT(positions), rows), block = dot_rows_for(in_features);
+  _Alignas(64) float ordered[DOT_ORDERED_MAX];
   size_t n = (size_t)out_features, begin, end;
   share((n + PROJECT_OUTPUTS - 1) / PROJECT_OUTPUTS, group, groups, &begin, &end);  // whole tiles: a share never splits a tree
   if (begin < end) prefetch_share(&m, begin * PROJECT_OUTPUTS);
-  for (int first = 0; first < active; first += block) {
+  for (int first = 0; first < active && begin < end; first += block) {
     int count = active - first < block ? active - first : block;
+    const float* x = rows_for(&m, MLXCEL_AT(x) + (size_t)first * (size_t)in_features, count, ordered);
     for (size_t tile = begin; tile < end; ++tile) {
       _Alignas(64) float y[(DOT_ROWS + PROJECT_SPARE_ROWS) * PROJECT_OUTPUTS];
       size_t at = tile * PROJECT_OUTPUTS, outputs = n - at < PROJECT_OUTPUTS ? n - at : PROJECT_OUTPUTS;
-      project(&m, MLXCEL_AT(x) + (size_t)first * (size_t)in_features, count, at, outputs, y, PROJECT_OUTPUTS);
+      project(&m, x, count, at, outputs, y, PROJECT_OUTPUTS);
       for (int r = 0; r < count; ++r) {
         size_t cell = (size_t)(first + r) * n + at;
         store_row(y + r * PROJECT_OUTPUTS, add ? add + cell : NULL, (int)outputs, MLXCEL_AT(out) + cell);
@@ -169,20 +180,24 @@ void mlxcel_pinned_gate_up(MLXCEL_KERNEL_GATE_UP_ARGS) {
   unsigned saved = kernel_enter();
   const matrix_t gate = MATRIX(g, g_format, g_flags, in_features), up = MATRIX(u, u_format, u_flags, in_features);
   const int active = active_rows(MLXCEL_AT(positions), rows), block = dot_rows_for(in_features);
+  _Alignas(64) float ordered[DOT_ORDERED_MAX];
   size_t n = (size_t)out_features, begin, end;
   share((n + PROJECT_OUTPUTS - 1) / PROJECT_OUTPUTS, group, groups, &begin, &end);
   if (begin < end) {
     prefetch_share(&gate, begin * PROJECT_OUTPUTS);
     prefetch_share(&up, begin * PROJECT_OUTPUTS);
   }
-  for (int first = 0; first < active; first += block) {
+  for (int first = 0; first < active && begin < end; first += block) {
     int count = active - first < block ? active - first : block;
     const float* x = MLXCEL_AT(x) + (size_t)first * (size_t)in_features;
+    const bool gate_is_ordered = MLXCEL_FORMAT_BITS(g_format) == 4;
+    const float* ordered_x = rows_for(gate_is_ordered ? &gate : &up, x, count, ordered);
+    const float *gate_x = gate_is_ordered ? ordered_x : x, *up_x = MLXCEL_FORMAT_BITS(u_format) == 4 ? ordered_x : x;
     for (size_t tile = begin; tile < end; ++tile) {
       _Alignas(64) float g[(DOT_ROWS + PROJECT_SPARE_ROWS) * PROJECT_OUTPUTS], u[(DOT_ROWS + PROJECT_SPARE_ROWS) * PROJECT_OUTPUTS];
       size_t at = tile * PROJECT_OUTPUTS, outputs = n - at < PROJECT_OUTPUTS ? n - at : PROJECT_OUTPUTS;
-      project(&gate, x, count, at, outputs, g, PROJECT_OUTPUTS);
-      project(&up, x, count, at, outputs, u, PROJECT_OUTPUTS);
+      project(&gate, gate_x, count, at, outputs, g, PROJECT_OUTPUTS);
+      project(&up, up_x, count, at, outputs, u, PROJECT_OUTPUTS);
       for (int r = 0; r < count; ++r) {
         v16 gv = v16_load(g + r * PROJECT_OUTPUTS), uv = v16_load(u + r * PROJECT_OUTPUTS);
         v16 y = v16_mul(v16_div(gv, v16_add(v16_set1(1.0f), v16_exp(v16_neg(gv)))), uv);

@@ -70,9 +70,8 @@ MLXCEL_INLINE v16i v16_unpack_shifted(const v16_unpack* unpack, __m128i packed) 
 }
 MLXCEL_INLINE v16i v16_unpack_codes(const v16_unpack* unpack, __m128i packed) { return _mm512_and_si512(v16_unpack_shifted(unpack, packed), unpack->mask); }
 
-// Lanes 0, 8, 1, 9, ... of a, and the way back.
+// Lanes 0, 8, 1, 9, ... of a.
 MLXCEL_INLINE v16 v16_interleave_halves(v16 a) { return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15), a); }
-MLXCEL_INLINE v16 v16_part_halves(v16 a) { return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), a); }
 // Sixteen 4-bit codes, each in the low bits of a lane with its neighbours above it: 0, 8, 1, 9, ...
 MLXCEL_INLINE v16i v16_spread_nibbles(const void* p) {
   __m512i both = _mm512_broadcastq_epi64(_mm_loadl_epi64((const __m128i*)p));
@@ -101,6 +100,20 @@ MLXCEL_INLINE v16 v16_tree_of_16(const v16* a) {
   v16 u0 = _mm512_add_ps(_mm512_shuffle_ps(t[0], t[1], 0x44), _mm512_shuffle_ps(t[0], t[1], 0xEE));
   v16 u1 = _mm512_add_ps(_mm512_shuffle_ps(t[2], t[3], 0x44), _mm512_shuffle_ps(t[2], t[3], 0xEE));
   return _mm512_add_ps(_mm512_shuffle_ps(u0, u1, 0x88), _mm512_shuffle_ps(u0, u1, 0xDD));
+}
+
+// The same of vectors whose lanes are 0, 8, 1, 9, ...: the same additions again.
+MLXCEL_INLINE v16 v16_add_even_odd(v16 p, v16 q) { return _mm512_add_ps(_mm512_shuffle_ps(p, q, 0x88), _mm512_shuffle_ps(p, q, 0xDD)); }
+MLXCEL_INLINE v16 v16_tree_of_16_interleaved(const v16* a) {
+  v16 s[8], t[4], u[2];
+  for (int k = 0; k < 8; ++k) s[k] = v16_add_even_odd(a[4 * (k & 3) + 2 * (k >> 2)], a[4 * (k & 3) + 2 * (k >> 2) + 1]);
+  for (int k = 0; k < 4; ++k) {
+    t[k] = _mm512_add_ps(_mm512_shuffle_f32x4(s[2 * k], s[2 * k + 1], 0x44), _mm512_shuffle_f32x4(s[2 * k], s[2 * k + 1], 0xEE));
+  }
+  for (int k = 0; k < 2; ++k) {
+    u[k] = _mm512_add_ps(_mm512_shuffle_f32x4(t[2 * k], t[2 * k + 1], 0x88), _mm512_shuffle_f32x4(t[2 * k], t[2 * k + 1], 0xDD));
+  }
+  return v16_add_even_odd(u[0], u[1]);
 }
 
 #else  // AVX2, FMA, F16C
@@ -200,6 +213,7 @@ MLXCEL_INLINE v16 v16_interleave_halves(v16 a) {
   __m256 p = _mm256_unpacklo_ps(a.lo, a.hi), q = _mm256_unpackhi_ps(a.lo, a.hi);
   return (v16){_mm256_permute2f128_ps(p, q, 0x20), _mm256_permute2f128_ps(p, q, 0x31)};
 }
+// The way back.
 MLXCEL_INLINE v16 v16_part_halves(v16 a) {
   __m256 p = _mm256_permute2f128_ps(a.lo, a.hi, 0x20), q = _mm256_permute2f128_ps(a.lo, a.hi, 0x31);
   return (v16){_mm256_shuffle_ps(p, q, 0x88), _mm256_shuffle_ps(p, q, 0xDD)};
@@ -227,6 +241,14 @@ MLXCEL_INLINE __m256 v8_tree_of_8(const v16* a) {
   return v8_add_odds(v8_add_pairs(t[0], t[1]), v8_add_pairs(t[2], t[3]));
 }
 MLXCEL_INLINE v16 v16_tree_of_16(const v16* a) { return (v16){v8_tree_of_8(a), v8_tree_of_8(a + 8)}; }
+#endif
+
+#if !defined(__AVX512F__)
+MLXCEL_INLINE v16 v16_tree_of_16_interleaved(const v16* a) {
+  v16 parted[16];
+  for (int i = 0; i < 16; ++i) parted[i] = v16_part_halves(a[i]);
+  return v16_tree_of_16(parted);
+}
 #endif
 
 #endif  // MLXCEL_KERNELS_CPU_VEC16_H_

@@ -142,7 +142,7 @@ MLXCEL_INLINE v16 affine_weights16(const uint8_t* codes, int bits, const v16_unp
 
 // Four-bit codes are cheapest in another order of lanes: both words of a sixteen are spread over all lanes and shifted, which leaves codes 0, 8, 1, 9, ... in
 // lanes 0, 1, 2, 3. A dot's lanes only meet in its tree, so activations and accumulators can take that order meanwhile.
-MLXCEL_INLINE v16 lanes_from_codes(v16 a, int bits) { return bits == 4 ? v16_part_halves(a) : a; }
+MLXCEL_INLINE v16 tree_of_code_lanes(const v16* a, int bits) { return bits == 4 ? v16_tree_of_16_interleaved(a) : v16_tree_of_16(a); }
 MLXCEL_INLINE v16 affine_weights16_in_code_lanes(const uint8_t* codes, int bits, const v16_unpack* unpack, const affine_t* a) {
   if (bits != 4) return affine_weights16(codes, bits, unpack, a);
   v16i shifted = v16_spread_nibbles(codes);
