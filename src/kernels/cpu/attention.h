@@ -46,7 +46,7 @@ MLXCEL_INLINE int tile_count(const queries_t* queries, int i, int size) { return
 static void block_scores(queries_t* queries, int i, int size, int first, int count) {
   const uint8_t* keys = queries->keys + (size_t)first * (size_t)queries->head_dim * (size_t)type_bytes(queries->type);
   size_t step = TREE_KEYS * (size_t)queries->head_dim * (size_t)type_bytes(queries->type);
-  ptrdiff_t ahead = queries->values - queries->keys;
+  ptrdiff_t ahead = (ptrdiff_t)((uintptr_t)queries->values - (uintptr_t)queries->keys);
   for (int j = 0; j < count; j += TREE_KEYS, keys += step) {
 #define SCORES(type, size_) scores_tile(queries->q + i, keys, type, size_, count - j, queries->head_dim, queries->scale, ahead, queries->p + i, j)
 #define SCORES_OF_SIZE(type) BY_SIZE(SCORES, size, type)
@@ -80,7 +80,7 @@ static void all_scores(queries_t* queries, int first) {
       block_scores(queries, i, tile_count(queries, i, QUERY_TILE), first, longest(queries, i, tile_count(queries, i, QUERY_TILE), first));
     return;
   }
-  float turned[16 * (HEAD_DIM_MAX)];
+  float turned[16 * HEAD_DIM_MAX];
   int count = longest(queries, 0, queries->count, first);
   for (int j = 0; j < count; j += 16) {
     const uint8_t* keys = queries->keys + (size_t)(first + j) * (size_t)queries->head_dim * (size_t)type_bytes(queries->type);
@@ -126,13 +126,13 @@ static void probabilities(float* p, int count, float* out_m, float* out_l) {
 
 // o[d] += p[j] * v[j][d] over keys from .. to - 1 of a block, in order of j, for |vectors| registers of d and |queries| queries at once; key 0 starts at +0.
 MLXCEL_INLINE void weigh(const float (*p)[MLXCEL_ATTENTION_BLOCK], const uint8_t* values, int type, int queries, int from, int to, int head_dim, int d,
-                         int vectors, const uint8_t* next, float* const* o) {
+                         int vectors, ptrdiff_t ahead, float* const* o) {
   v16 acc[QUERY_TILE][VALUE_TILE];
   UNROLL for (int r = 0; r < queries; ++r) { UNROLL for (int i = 0; i < vectors; ++i) acc[r][i] = from == 0 ? v16_zero() : v16_load(o[r] + d + 16 * i); }
   const uint8_t* row = values + ((size_t)from * (size_t)head_dim + (size_t)d) * (size_t)type_bytes(type);
   for (int j = from; j < to; ++j, row += (size_t)head_dim * (size_t)type_bytes(type)) {
     v16 value[VALUE_TILE];
-    if (next) fetch(row + (next - values), (size_t)(16 * vectors * type_bytes(type)));
+    if (ahead) fetch(row, ahead, 16 * vectors * type_bytes(type));
     UNROLL for (int i = 0; i < vectors; ++i) value[i] = load_typed16(row + 16 * i * type_bytes(type), type);
     UNROLL for (int r = 0; r < queries; ++r) {
       v16 pv = v16_set1(p[r][j]);
@@ -154,10 +154,10 @@ static void weigh_rest(const float* p, const uint8_t* values, int type, int from
 }
 
 MLXCEL_INLINE void weigh_all(const float (*p)[MLXCEL_ATTENTION_BLOCK], const uint8_t* values, int type, int queries, int from, int to, int head_dim,
-                             const uint8_t* next, float* const* o) {
+                             ptrdiff_t ahead, float* const* o) {
   int d = 0;
-  for (; d + 16 * VALUE_TILE <= head_dim; d += 16 * VALUE_TILE) weigh(p, values, type, queries, from, to, head_dim, d, VALUE_TILE, next, o);
-  for (; d + 16 <= head_dim; d += 16) weigh(p, values, type, queries, from, to, head_dim, d, 1, next, o);
+  for (; d + 16 * VALUE_TILE <= head_dim; d += 16 * VALUE_TILE) weigh(p, values, type, queries, from, to, head_dim, d, VALUE_TILE, ahead, o);
+  for (; d + 16 <= head_dim; d += 16) weigh(p, values, type, queries, from, to, head_dim, d, 1, ahead, o);
   if (d == head_dim) return;
   for (int r = 0; r < queries; ++r) weigh_rest(p[r], values, type, from, to, head_dim, o[r]);
 }
@@ -166,8 +166,10 @@ MLXCEL_INLINE void weigh_all(const float (*p)[MLXCEL_ATTENTION_BLOCK], const uin
 static void block_values(const queries_t* queries, int i, int size, int first, int from, int to, float* const* o) {
   size_t row_bytes = (size_t)queries->head_dim * (size_t)type_bytes(queries->type);
   const uint8_t* values = queries->values + (size_t)first * row_bytes;
-  const uint8_t* next = queries->count < TURN_QUERIES_MIN ? queries->keys + (size_t)(first + MLXCEL_ATTENTION_BLOCK) * row_bytes : NULL;
-#define VALUES(type, size_) weigh_all((const float(*)[MLXCEL_ATTENTION_BLOCK])queries->p + i, values, type, size_, from, to, queries->head_dim, next, o)
+  // Many queries read a block so often that nothing need be fetched ahead.
+  ptrdiff_t ahead = (ptrdiff_t)((uintptr_t)queries->keys - (uintptr_t)queries->values + MLXCEL_ATTENTION_BLOCK * row_bytes);
+  if (queries->count >= TURN_QUERIES_MIN) ahead = 0;
+#define VALUES(type, size_) weigh_all((const float(*)[MLXCEL_ATTENTION_BLOCK])queries->p + i, values, type, size_, from, to, queries->head_dim, ahead, o)
 #define VALUES_OF_SIZE(type) BY_SIZE(VALUES, size, type)
   BY_TYPE(VALUES_OF_SIZE, queries->type);
 }
@@ -208,6 +210,7 @@ static void attention_tile(queries_t* queries, int i, int size, int first) {
   }
 }
 
+// All of it, block by block.
 static void attend(queries_t* queries) {
   int length = 0, head_dim = queries->head_dim;
   for (int i = 0; i < queries->count; ++i) length = queries->length[i] > length ? queries->length[i] : length;

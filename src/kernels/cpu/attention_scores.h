@@ -49,9 +49,10 @@ MLXCEL_INLINE void store_scaled(float* p, vector_t a, float scale) { _mm256_stor
 #endif
 #define TREE_KEYS (TREE_STRIDE * KEY_TILE)
 
-// Asks for lines that the next step reads. Beyond the end of a cache that is harmless.
-MLXCEL_INLINE void fetch(const uint8_t* p, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += CACHE_LINE) _mm_prefetch((const char*)p + i, _MM_HINT_T1);
+// Asks for the lines of |bytes| bytes, |ahead| bytes from |p|: scores ask for the values of their keys, values for the keys of the next block, which both come
+// from memory once a step. Into the second-level cache: the first holds little more than what is being worked on. Beyond a cache's end it is harmless.
+MLXCEL_INLINE void fetch(const uint8_t* p, ptrdiff_t ahead, int bytes) {
+  for (int i = 0; i < bytes; i += CACHE_LINE) _mm_prefetch((const char*)((uintptr_t)p + (uintptr_t)ahead) + i, _MM_HINT_T1);
 }
 
 // Products of |queries| queries with KEY_TILE keys, summed up to where the keys' sums meet.
@@ -63,7 +64,7 @@ MLXCEL_INLINE void dot_tile(const float* const* q, const uint8_t* const key[KEY_
   for (; d + 16 <= head_dim; d += 16) {
     UNROLL for (int i = 0; i < KEY_TILE; ++i) {
       kv[i] = load_typed16(key[i] + d * type_bytes(type), type);
-      fetch(key[i] + d * type_bytes(type) + ahead, (size_t)(16 * type_bytes(type)));
+      fetch(key[i] + d * type_bytes(type), ahead, 16 * type_bytes(type));
     }
     UNROLL for (int r = 0; r < queries; ++r) {
       v16 qv = v16_load(q[r] + d);
