@@ -23,8 +23,10 @@ ALLOWED = {
     "qualify": {"base", "contract", "kernels", "emit", "artifact"},
     "oracle": {"base", "contract", "checkpoint", "kernels", "emit", "families", "artifact", "runtime", "qualify"},
     "api": {"base", "contract", "checkpoint", "kernels", "families", "artifact", "runtime", "engine", "tokenizer", "qualify"},
-    # developer subcommands only (cache, contract, oracle, capabilities); everything else goes through the public header
-    "cli": {"base", "artifact", "contract", "oracle", "qualify"},
+    # below the sessions: it times single calls
+    "bench": {"base", "checkpoint", "kernels", "artifact", "runtime", "engine", "api"},
+    # developer subcommands only (bench, cache, contract, oracle, capabilities); everything else goes through the public header
+    "cli": {"base", "artifact", "contract", "oracle", "qualify", "bench"},
 }
 IREE_ALLOWED = {"runtime"}  # other iree/ headers than iree/base/api.h
 BANNED = {

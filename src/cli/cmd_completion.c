@@ -12,6 +12,7 @@ static void print_words(const char* const* words) {
 static void print_pattern(const mlxcel_cli_option_t* option) {
   mlxcel_cli_output_format("--%s", option->name);
   if (option->short_name) mlxcel_cli_output_format("|-%c", option->short_name);
+  if (option->word) mlxcel_cli_output_format("|-%s", option->word);
 }
 
 // What may follow an option that takes a value.

@@ -5,19 +5,13 @@
 #define COMMANDS_MAX 32
 
 const mlxcel_cli_command_t* const mlxcel_cli_commands[] = {
-    &mlxcel_cli_command_generate,
-    &mlxcel_cli_command_chat,
-    &mlxcel_cli_command_import,
-    &mlxcel_cli_command_inspect,
-    &mlxcel_cli_command_compile,
-    &mlxcel_cli_command_cache,
-    &mlxcel_cli_command_contract,
-    &mlxcel_cli_command_devices,
-    &mlxcel_cli_command_oracle,
-    &mlxcel_cli_command_capabilities,
-    &mlxcel_cli_command_taps,
-    &mlxcel_cli_command_completion,
-    NULL,
+    &mlxcel_cli_command_generate,     &mlxcel_cli_command_chat,
+    &mlxcel_cli_command_bench,        &mlxcel_cli_command_import,
+    &mlxcel_cli_command_inspect,      &mlxcel_cli_command_compile,
+    &mlxcel_cli_command_cache,        &mlxcel_cli_command_contract,
+    &mlxcel_cli_command_devices,      &mlxcel_cli_command_oracle,
+    &mlxcel_cli_command_capabilities, &mlxcel_cli_command_taps,
+    &mlxcel_cli_command_completion,   NULL,
 };
 _Static_assert(sizeof(mlxcel_cli_commands) / sizeof(mlxcel_cli_commands[0]) <= COMMANDS_MAX, "names in mlxcel_cli_command_nearest");
 

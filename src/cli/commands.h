@@ -6,6 +6,7 @@
 
 enum { MLXCEL_CLI_EXIT_OK = 0, MLXCEL_CLI_EXIT_FAILURE = 1, MLXCEL_CLI_EXIT_USAGE = 2, MLXCEL_CLI_EXIT_INTERRUPTED = 130 };
 
+extern const mlxcel_cli_command_t mlxcel_cli_command_bench;
 extern const mlxcel_cli_command_t mlxcel_cli_command_generate;
 extern const mlxcel_cli_command_t mlxcel_cli_command_chat;
 extern const mlxcel_cli_command_t mlxcel_cli_command_import;

@@ -29,6 +29,7 @@ static void print_option(const mlxcel_cli_option_t* option) {
   char left[128], environment[128], right[1024];
   char short_text[8] = "    ";
   if (option->short_name) snprintf(short_text, sizeof(short_text), "-%c, ", option->short_name);
+  if (option->word) snprintf(short_text, sizeof(short_text), "-%s, ", option->word);
   snprintf(left, sizeof(left), "  %s--%s%s%s", short_text, option->name, option->metavar ? " " : "", option->metavar ? option->metavar : "");
   mlxcel_cli_option_environment(option, environment, sizeof(environment));
   snprintf(right, sizeof(right), "%s [$%s]", option->help, environment);

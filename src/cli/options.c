@@ -168,9 +168,27 @@ static bool add_positional(const mlxcel_cli_command_t* command, const char* text
   return true;
 }
 
+// "-pg value": an option that is known by a word behind one dash.
+static bool parse_word(const option_place_t* place, size_t argc, const char* const* argv, size_t* index, mlxcel_cli_parsed_t* parsed) {
+  char origin[160];
+  snprintf(origin, sizeof(origin), "option %s", argv[(*index)++]);
+  if (*index < argc) return store_argument(place, origin, argv[(*index)++], parsed);
+  report_missing_value(place->option, origin, parsed);
+  return false;
+}
+
+static bool option_place_find_word(const mlxcel_cli_command_t* command, const char* word, void* settings, mlxcel_cli_parsed_t* parsed,
+                                   option_place_t* out_place) {
+  for (size_t i = 0; option_place_at(command, i, settings, parsed, out_place); ++i) {
+    if (out_place->option->word && strcmp(out_place->option->word, word) == 0) return true;
+  }
+  return false;
+}
+
 static bool parse_arguments(const mlxcel_cli_command_t* command, size_t argc, const char* const* argv, void* settings, mlxcel_cli_parsed_t* parsed) {
   bool options_ended = false;
   bool ok = true;
+  option_place_t place;
   for (size_t index = 0; ok && !parsed->help && index < argc;) {
     const char* argument = argv[index];
     if (options_ended || argument[0] != '-' || !argument[1]) {
@@ -181,6 +199,8 @@ static bool parse_arguments(const mlxcel_cli_command_t* command, size_t argc, co
       ++index;
     } else if (argument[1] == '-') {
       ok = parse_long(command, argc, argv, &index, settings, parsed);
+    } else if (option_place_find_word(command, argument + 1, settings, parsed, &place)) {
+      ok = parse_word(&place, argc, argv, &index, parsed);
     } else {
       ok = parse_short(command, argc, argv, &index, settings, parsed);
     }

@@ -32,6 +32,7 @@ typedef struct mlxcel_cli_list_t {
 typedef struct mlxcel_cli_option_t {
   const char* name;  // without the dashes
   char short_name;   // 0 = none
+  const char* word;  // the spelling of two letters or more behind one dash that other programs made familiar ("pg" for "-pg"); NULL = none
   mlxcel_cli_value_type_t type;
   const char* metavar;  // NULL for flags
   size_t offset;        // of the value within the group's struct

@@ -35,6 +35,7 @@ static const mlxcel_cli_option_t outer_options[] = {
     {.name = "colour", .type = MLXCEL_CLI_CHOICE, .metavar = "C", FIELD(choice), .choices = colours, .environment = "MLXCEL_XLA_COLOUR", .help = ""},
     {.name = "seed", .type = MLXCEL_CLI_SEED, .metavar = "N", FIELD(seed), .help = ""},
     {.name = "item", .type = MLXCEL_CLI_LIST, .metavar = "X", FIELD(list), .help = ""},
+    {.name = "pairs", .word = "tn", .type = MLXCEL_CLI_LIST, .metavar = "A,B", FIELD(list), .help = ""},
 };
 static const mlxcel_cli_option_t inner_options[] = {
     {.name = "count",
@@ -47,7 +48,7 @@ static const mlxcel_cli_option_t inner_options[] = {
      .help = ""},
     {.name = "number", .type = MLXCEL_CLI_NUMBER, .metavar = "X", .offset = offsetof(inner_t, number), .minimum = 0, .maximum = 2, .help = ""},
 };
-static const mlxcel_cli_group_t groups[] = {{"outer", outer_options, 6, 0}, {"inner", inner_options, 2, offsetof(settings_t, inner)}};
+static const mlxcel_cli_group_t groups[] = {{"outer", outer_options, 7, 0}, {"inner", inner_options, 2, offsetof(settings_t, inner)}};
 static const mlxcel_cli_command_t command = {.name = "demo",
                                              .usage = "(go | stop)",
                                              .groups = groups,
@@ -57,7 +58,7 @@ static const mlxcel_cli_command_t command = {.name = "demo",
                                              .settings_size = sizeof(settings_t)};
 
 static const char* const variables[] = {"MLXCEL_FLAG", "MLXCEL_QUICK", "MLXCEL_SOME_TEXT", "MLXCEL_XLA_COLOUR", "MLXCEL_COLOUR",
-                                        "MLXCEL_SEED", "MLXCEL_ITEM",  "MLXCEL_COUNT",     "MLXCEL_NUMBER"};
+                                        "MLXCEL_SEED", "MLXCEL_ITEM",  "MLXCEL_PAIRS",     "MLXCEL_COUNT",      "MLXCEL_NUMBER"};
 static int clear_environment(void** state) {
   (void)state;
   for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); ++i) unsetenv(variables[i]);
@@ -102,6 +103,18 @@ static void options_take_values_in_every_spelling(void** state) {
   assert_int_equal(both.settings.inner.count, 3);
   assert_true(both.settings.inner.number == 0.25);
   assert_string_equal(PARSE("--colour", "green").settings.choice, "green");
+}
+
+static void options_are_known_by_a_word_behind_one_dash(void** state) {
+  (void)state;
+  outcome_t outcome = PARSE("-tn", "1,2", "--pairs=3,4", "-tx");
+  assert_true(outcome.ok);
+  assert_int_equal(outcome.settings.list.count, 2);
+  assert_string_equal(outcome.settings.list.items[0], "1,2");
+  assert_string_equal(outcome.settings.list.items[1], "3,4");
+  assert_string_equal(outcome.settings.text, "x");  // not the word: a letter with its value
+  assert_string_equal(PARSE("-tnx").settings.text, "nx");
+  REFUSED(PARSE("-tn"), "option -tn", "A,B");
 }
 
 static void options_keep_defaults_and_name_their_source(void** state) {
@@ -260,6 +273,7 @@ static void options_tables_are_complete_and_unambiguous(void** state) {
         assert_true((option->metavar == NULL) == (option->type == MLXCEL_CLI_FLAG));
         assert_true((option->choices != NULL) == (option->type == MLXCEL_CLI_CHOICE));
         assert_true(tested->groups[g].offset + option->offset < tested->settings_size);
+        if (option->word) assert_true(option->type != MLXCEL_CLI_FLAG && strlen(option->word) > 1 && !option->short_name);
         char variable[128], other[128];
         mlxcel_cli_option_environment(option, variable, sizeof(variable));
         for (size_t s = 0; s < count; ++s) {
@@ -267,6 +281,7 @@ static void options_tables_are_complete_and_unambiguous(void** state) {
           assert_string_not_equal(seen[s]->name, option->name);
           assert_string_not_equal(other, variable);
           if (option->short_name) assert_int_not_equal(seen[s]->short_name, option->short_name);
+          if (option->word && seen[s]->word) assert_string_not_equal(seen[s]->word, option->word);
         }
         assert_true(count < MLXCEL_CLI_OPTIONS_MAX);
         seen[count++] = option;
@@ -316,6 +331,7 @@ static void options_sampling_overrides_only_what_is_given(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       CASE(options_take_values_in_every_spelling),
+      CASE(options_are_known_by_a_word_behind_one_dash),
       CASE(options_keep_defaults_and_name_their_source),
       CASE(options_command_line_wins_over_environment),
       CASE(options_use_the_seed_name_and_ignore_empty_variables),

@@ -214,13 +214,13 @@ static char* matmul_text(int64_t out_features) {
   return finish_text(&builder);
 }
 
-// At least one share of the work even for a sliver, at most a few dozen for the largest matrix.
+// At least one share of the work even for a sliver; few for a small matrix, at most WORKGROUPS_MAX for the largest.
 static void emit_workgroups_are_bounded(void** state) {
   (void)state;
   static const struct {
     int64_t out_features;
     const char* groups;
-  } rows[] = {{1, " = arith.constant 1 : index\n"}, {17, " = arith.constant 2 : index\n"}, {1 << 20, " = arith.constant 32 : index\n"}};
+  } rows[] = {{1, " = arith.constant 1 : index\n"}, {17, " = arith.constant 2 : index\n"}, {2000, " = arith.constant 15 : index\n"}, {1 << 20, " = arith.constant 128 : index\n"}};
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
     char* text = matmul_text(rows[i].out_features);
     const char* dispatch = strstr(text, "flow.dispatch @kernels::@matmul[");

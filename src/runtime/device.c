@@ -13,6 +13,7 @@
 #include "iree/modules/hal/module.h"
 #include "iree/task/executor.h"
 #include "iree/task/topology.h"
+#include "runtime/dispatch_profile.h"
 
 // The kernels keep accumulators and unpacked weights on a worker's stack: below 80 KiB (kernels/cpu/dot.h, pinned_f32.c), with the caller's frames.
 #define WORKER_STACK_BYTES (512 * 1024)
@@ -146,8 +147,17 @@ iree_status_t mlxcel_device_open_with_imports(const mlxcel_device_options_t* opt
   return status;
 }
 
+// A profile that nobody ended.
+static void drop_profile(mlxcel_device_t* device) {
+  if (!device->recorder) return;
+  mlxcel_dispatch_profile_t profile;
+  iree_status_ignore(mlxcel_dispatch_profile_end(device, &profile));
+  mlxcel_dispatch_profile_deinitialize(&profile);
+}
+
 void mlxcel_device_close(mlxcel_device_t* device) {
   if (!device) return;
+  drop_profile(device);
   iree_hal_device_group_release(device->group);
   iree_async_frontier_tracker_release(device->frontier_tracker);
   iree_hal_device_release(device->hal_device);

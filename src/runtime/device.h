@@ -17,7 +17,8 @@ struct mlxcel_device_t {
   iree_hal_device_t* hal_device;
   iree_hal_device_group_t* group;
   uint32_t thread_count;
-  mlxcel_host_imports_t imports;  // of every module on this device
+  mlxcel_host_imports_t imports;                // of every module on this device
+  struct mlxcel_dispatch_recorder_t* recorder;  // NULL: no profile is open (dispatch_profile.h)
 };
 
 // As mlxcel_device_open, with other functions behind the names that kernels import; for tests.

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "iree/modules/hal/types.h"
+#include "runtime/dispatch_recorder.h"
 #include "runtime/program.h"
 #include "runtime/rope_table.h"
 
@@ -96,10 +97,19 @@ static iree_status_t invoke(mlxcel_program_t* program, const iree_vm_function_t*
   return status;
 }
 
+// Tells an open profile what comes; |slots| and |positions| may be NULL.
+static iree_status_t announce(mlxcel_program_t* program, const mlxcel_program_function_t* item, uint32_t count, const int32_t* slots,
+                              const int32_t* positions) {
+  if (!program->device->recorder) return iree_ok_status();
+  return mlxcel_dispatch_recorder_begin_call(program->device->recorder, program->module.artifact, iree_vm_function_name(&item->function), count, slots,
+                                             positions);
+}
+
 static iree_status_t run_rows(mlxcel_program_t* program, const mlxcel_function_set_t* set, const mlxcel_rows_t* rows, iree_hal_buffer_view_t** out_first) {
   const mlxcel_program_function_t* item = pick(set, rows->count);
   fill_rope_tables(program, rows);
   write_rows(program, rows, item->rows);
+  IREE_RETURN_IF_ERROR(announce(program, item, rows->count, rows->slots, rows->positions));
   iree_hal_buffer_view_t* const arguments[] = {item->tokens,      item->slots,     item->positions, program->cos_view,
                                                program->sin_view, program->k_view, program->v_view};
   return invoke(program, &item->function, sizeof(arguments) / sizeof(arguments[0]), arguments, out_first);
@@ -138,6 +148,7 @@ static iree_status_t run_head(mlxcel_program_t* program, uint32_t row_count, con
   const mlxcel_program_function_t* item = pick(&program->head, row_count);
   int32_t* index = program->positions.data;
   for (uint32_t r = 0; r < item->rows; ++r) index[r] = r < row_count ? (int32_t)row_indices[r] : -1;
+  IREE_RETURN_IF_ERROR(announce(program, item, row_count, NULL, NULL));
   iree_hal_buffer_view_t* const arguments[] = {program->hidden, item->positions};
   iree_hal_buffer_view_t* logits = NULL;
   iree_status_t status = invoke(program, &item->function, 2, arguments, &logits);

@@ -1,208 +1,387 @@
-// dot.h: the projections: y[r][n] = dot(x[r], w[n]) in the order of kernel_abi.h, for one row (weights used as they are unpacked) and for many (four
-// rows of weights unpacked once, used by every row of x).
+// dot.h: the projections: y[r][n] = dot(x[r], w[n]) in the order of kernel_abi.h, for one row (weights used as they are unpacked), a few (the same, by all rows
+// at once) and many (four rows of weights unpacked once, then used by every row of x).
 #ifndef MLXCEL_KERNELS_CPU_DOT_H_
 #define MLXCEL_KERNELS_CPU_DOT_H_
 
 #include "kernels/cpu/weights.h"
 
-#define DOT_OUTPUTS 4   // weight rows at a time: their accumulators stay in registers
+#define DOT_OUTPUTS 4   // weight rows at a time in a tile
 #define DOT_BLOCK 1024  // elements of k at a time: four unpacked rows fit half of a 32 KiB first-level cache
-#define DOT_ROWS 64     // rows of x at a time: bounds the accumulators kept on the stack to 16 KiB
-#define DOT_GROUPS (DOT_BLOCK / 32)
-// Weights stream from memory once a step. Four rows side by side are four short streams that the processor's own prefetcher doesn't follow well, so lines are
-// asked for this many bytes ahead: rows are contiguous, so the place ahead of one row is some later row's. Reading ahead of a tensor's end is harmless.
+#define DOT_ROWS 128    // rows of x at a time: bounds the accumulators kept on the stack to 34 KiB
+#define DOT_FEW_ROWS 8  // up to here weights are used as they are unpacked, by all rows of x at once (v4, whose registers hold the sums)
+#define DOT_FEW_SUMS 16
+// A tile's sums stay in registers: 24 of v4's 32; on v3, half of the lanes of two outputs at a time, 12 of 16.
+#define TILE_ROWS 6
+#define PROJECT_OUTPUTS 16    // outputs of one call of project
+#define PROJECT_SPARE_ROWS 3  // sums of four rows leave a tree together
+// Rows of x that a tile's weights meet before the next weights are unpacked come from the second-level cache again and again: no more of them than fit there.
+#define DOT_ROWS_BYTES (512 * 1024)
+#define DOT_ROWS_MIN 24  // below, unpacking would cost more than it saves
+// Scales and biases are widened before the dots that use them: a load right behind its store would wait for it. So many values fit beside x into the
+// first-level cache; a row of more elements than DOT_LONG_BLOCK is cut, so that the most rows of w at a time fit too.
+#define DOT_GROUP_VALUES 1024
+#define DOT_LONG_BLOCK 16384
+#define DOT_GROUP_VALUES_MAX (DOT_FEW_ROWS * DOT_LONG_BLOCK / 32)
+// Weights stream from memory once a step, several rows side by side, which the processor's own prefetcher doesn't follow well: lines are asked for so many
+// bytes of each row ahead, those of the rows that come next where a row ends. Reading ahead of a tensor's end is harmless.
 #define PREFETCH_BYTES 4096
-#define PREFETCH_GROUP_BYTES 512  // scales and biases: an eighth of the codes, or less
 #define LINE_BYTES 64
 
 MLXCEL_INLINE void prefetch_lines(const uint8_t* p, int bytes) {
   for (int i = 0; i < bytes; i += LINE_BYTES) _mm_prefetch((const char*)p + i, _MM_HINT_T0);
 }
 
-// Sums of dot for four weight rows over one block of k; scales and biases are widened once a block. |group_log2| and |bits| are constants at every call.
-MLXCEL_INLINE void dot4_affine_group(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, int bits, int group_log2,
-                                     v16 acc[DOT_OUTPUTS]) {
-  int type = MLXCEL_FORMAT_TYPE(m->format), group = 1 << group_log2;
-  float scales[DOT_OUTPUTS][DOT_GROUPS], biases[DOT_OUTPUTS][DOT_GROUPS];
-  const uint8_t* codes[DOT_OUTPUTS];
-  v16 sum[DOT_OUTPUTS];  // not |acc| itself: stores through it might change the codes, as far as the compiler knows
-  for (int o = 0; o < DOT_OUTPUTS; ++o) {
-    size_t first_group = n[o] * (size_t)(m->width >> group_log2) + (size_t)(k0 >> group_log2);
-    load_typed_many(m->s + first_group * (size_t)type_bytes(type), type, count >> group_log2, scales[o]);
-    load_typed_many(m->b + first_group * (size_t)type_bytes(type), type, count >> group_log2, biases[o]);
-    prefetch_lines(m->s + first_group * (size_t)type_bytes(type) + PREFETCH_GROUP_BYTES, (count >> group_log2) * type_bytes(type));
-    prefetch_lines(m->b + first_group * (size_t)type_bytes(type) + PREFETCH_GROUP_BYTES, (count >> group_log2) * type_bytes(type));
-    codes[o] = m->w + (n[o] * (size_t)m->width + (size_t)k0) * (size_t)bits / 8;
-    sum[o] = lanes_to_codes(acc[o], bits);
-  }
+// --- rows of x against rows of w as they are unpacked ------------------------------------------------------------------------------------------
+
+typedef struct dot_rows_t {  // what a block of dots reads
+  const matrix_t* m;
+  const size_t* n;  // [outputs]
+  const float* x;
+  const size_t* x_at;  // [rows]: where each row of x begins
+  int k0, count;
+  const float *scales, *biases;  // of n[0]'s groups in the block, widened; those of the next row |group_stride| values on
+  int group_stride;
+  size_t ahead, ahead_behind;  // bytes from what a row reads to what will be read PREFETCH_BYTES later: up to the row's |turn|th byte, and behind it
+  size_t turn;
+  bool first, last;  // of the blocks of k
+  float* sums;       // [16]: trees of the sums, where a block of several rows of x is the last
+} dot_rows_t;
+
+// Where the stream of |outputs| rows side by side, each |row_bytes| long, will be.
+MLXCEL_INLINE void dot_rows_prepare_prefetch(dot_rows_t* d, size_t row_bytes, size_t outputs) {
+  size_t rows = PREFETCH_BYTES / row_bytes, rest = PREFETCH_BYTES % row_bytes;
+  d->turn = row_bytes - rest;
+  d->ahead = PREFETCH_BYTES + rows * (outputs - 1) * row_bytes;
+  d->ahead_behind = d->ahead + (outputs - 1) * row_bytes;
+}
+MLXCEL_INLINE size_t dot_rows_ahead(const dot_rows_t* d, size_t at) { return at < d->turn ? d->ahead : d->ahead_behind; }
+
+// acc[r * outputs + o] += the block's elements. All but |d| and |acc| are constants at every call.
+MLXCEL_INLINE void dot_affine(const dot_rows_t* d, int bits, int group_log2, int rows, int outputs, v16* acc) {
+  const int group = 1 << group_log2, groups = d->count >> group_log2;
+  const float *scales = d->scales, *biases = d->biases;
+  const uint8_t* codes[DOT_FEW_ROWS];
+  v16 sum[DOT_FEW_SUMS];  // not |acc| itself: stores through it might change the codes, as far as the compiler knows
+  for (int o = 0; o < outputs; ++o) codes[o] = d->m->w + (d->n[o] * (size_t)d->m->width + (size_t)d->k0) * (size_t)bits / 8;
+  const float* x = d->x + d->k0;
+  const bool in_code_lanes = rows == 1;
   const v16_unpack unpack = unpack_for(bits);
-  for (int g = 0; g < count >> group_log2; ++g) {
-    affine_t a[DOT_OUTPUTS];
-    for (int o = 0; o < DOT_OUTPUTS; ++o) a[o] = affine_make(scales[o][g], biases[o][g], bits);
+  for (int i = 0; i < rows * outputs; ++i) sum[i] = d->first ? v16_zero() : acc[i];
+  for (int g = 0; g < groups; ++g) {
+    affine_t a[DOT_FEW_ROWS];
+    for (int o = 0; o < outputs; ++o) a[o] = affine_make(scales[o * d->group_stride + g], biases[o * d->group_stride + g], bits);
     if (group * bits / 8 >= LINE_BYTES || g % (LINE_BYTES * 8 / (group * bits)) == 0) {
-      for (int o = 0; o < DOT_OUTPUTS; ++o) prefetch_lines(codes[o] + PREFETCH_BYTES, group * bits / 8);
+      size_t ahead = dot_rows_ahead(d, (size_t)(d->k0 + g * group) * (size_t)bits / 8);
+      for (int o = 0; o < outputs; ++o) prefetch_lines(codes[o] + ahead, group * bits / 8);
     }
     for (int j = 0; j < group; j += 16, x += 16) {
-      v16 xv = lanes_to_codes(v16_load(x), bits);
-      for (int o = 0; o < DOT_OUTPUTS; ++o) {
-        sum[o] = v16_fma(xv, affine_weights16_in_code_lanes(codes[o], bits, &unpack, &a[o]), sum[o]);
-        codes[o] += 2 * bits;
+      if (in_code_lanes) {
+        v16 xv = v16_load(x);
+        for (int o = 0; o < outputs; ++o) sum[o] = v16_fma(xv, affine_weights16_in_code_lanes(codes[o], bits, &unpack, &a[o]), sum[o]);
+      } else {
+        v16 w[DOT_FEW_ROWS];
+        for (int o = 0; o < outputs; ++o) w[o] = affine_weights16(codes[o], bits, &unpack, &a[o]);
+        for (int r = 0; r < rows; ++r) {
+          v16 xv = v16_load(x + d->x_at[r]);
+          for (int o = 0; o < outputs; ++o) sum[r * outputs + o] = v16_fma(xv, w[o], sum[r * outputs + o]);
+        }
+      }
+      for (int o = 0; o < outputs; ++o) codes[o] += 2 * bits;
+    }
+  }
+  if (d->last && rows > 1) {
+    v16_store(d->sums, v16_tree_of_16(sum));
+  } else {
+    for (int i = 0; i < rows * outputs; ++i) acc[i] = d->last && in_code_lanes ? lanes_from_codes(sum[i], bits) : sum[i];
+  }
+}
+
+MLXCEL_INLINE void dot_dense(const dot_rows_t* d, int type, int rows, int outputs, v16* acc) {
+  const matrix_t* m = d->m;
+  const uint8_t* w[DOT_FEW_ROWS];
+  v16 sum[DOT_FEW_SUMS];
+  for (int i = 0; i < rows * outputs; ++i) sum[i] = v16_zero();
+  for (int o = 0; o < outputs; ++o) w[o] = m->w + (d->n[o] * (size_t)m->width + (size_t)d->k0) * (size_t)type_bytes(type);
+  const float* x = d->x + d->k0;
+  int k = 0;
+  for (; k + 16 <= d->count; k += 16) {
+    v16 wv[DOT_FEW_ROWS];
+    if (outputs > 1 && (type == MLXCEL_FORMAT_F32 || k % 32 == 0)) {
+      size_t at = (size_t)k * (size_t)type_bytes(type), ahead = at + dot_rows_ahead(d, at);
+      for (int o = 0; o < outputs; ++o) prefetch_lines(w[o] + ahead, LINE_BYTES);
+    }
+    for (int o = 0; o < outputs; ++o) wv[o] = load_typed16(w[o] + k * type_bytes(type), type);
+    for (int r = 0; r < rows; ++r) {
+      v16 xv = v16_load(x + d->x_at[r] + k);
+      for (int o = 0; o < outputs; ++o) sum[r * outputs + o] = v16_fma(xv, wv[o], sum[r * outputs + o]);
+    }
+  }
+  if (k < d->count) {
+    int rest = d->count - k;
+    for (int r = 0; r < rows; ++r) {
+      v16 xv = v16_load_first(x + d->x_at[r] + k, rest);
+      for (int o = 0; o < outputs; ++o) {
+        v16 wv = load_typed_first(w[o] + k * type_bytes(type), type, rest);
+        sum[r * outputs + o] = v16_select_first(v16_fma(xv, wv, sum[r * outputs + o]), sum[r * outputs + o], rest);
       }
     }
   }
-  for (int o = 0; o < DOT_OUTPUTS; ++o) acc[o] = lanes_from_codes(sum[o], bits);
+  if (rows > 1) {
+    v16_store(d->sums, v16_tree_of_16(sum));
+  } else {
+    for (int i = 0; i < outputs; ++i) acc[i] = sum[i];
+  }
 }
 
-MLXCEL_INLINE void dot4_affine(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, int bits, v16 acc[DOT_OUTPUTS]) {
-  switch (MLXCEL_FORMAT_GROUP_LOG2(m->format)) {
+MLXCEL_INLINE void dot_affine_of_group(const dot_rows_t* d, int bits, int rows, int outputs, v16* acc) {
+  switch (MLXCEL_FORMAT_GROUP_LOG2(d->m->format)) {
     case 5:
-      dot4_affine_group(m, n, x, k0, count, bits, 5, acc);
+      dot_affine(d, bits, 5, rows, outputs, acc);
       break;
     case 6:
-      dot4_affine_group(m, n, x, k0, count, bits, 6, acc);
+      dot_affine(d, bits, 6, rows, outputs, acc);
       break;
     default:
-      dot4_affine_group(m, n, x, k0, count, bits, 7, acc);
+      dot_affine(d, bits, 7, rows, outputs, acc);
       break;
   }
 }
 
-MLXCEL_INLINE void dot4_dense(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, int type, v16 acc[DOT_OUTPUTS]) {
-  const uint8_t* w[DOT_OUTPUTS];
-  v16 sum[DOT_OUTPUTS] = {acc[0], acc[1], acc[2], acc[3]};
-  for (int o = 0; o < DOT_OUTPUTS; ++o) w[o] = m->w + (n[o] * (size_t)m->width + (size_t)k0) * (size_t)type_bytes(type);
-  int k = 0;
-  for (; k + 16 <= count; k += 16) {
-    v16 xv = v16_load(x + k);
-    for (int o = 0; o < DOT_OUTPUTS; ++o) {
-      prefetch_lines(w[o] + k * type_bytes(type) + PREFETCH_BYTES, 16 * type_bytes(type));
-      sum[o] = v16_fma(xv, load_typed16(w[o] + k * type_bytes(type), type), sum[o]);
-    }
-  }
-  for (int o = 0; o < DOT_OUTPUTS && k < count; ++o) {
-    v16 xv = v16_load_first(x + k, count - k), wv = load_typed_first(w[o] + k * type_bytes(type), type, count - k);
-    sum[o] = v16_select_first(v16_fma(xv, wv, sum[o]), sum[o], count - k);
-  }
-  for (int o = 0; o < DOT_OUTPUTS; ++o) acc[o] = sum[o];
-}
-
-static void dot4_block(const matrix_t* m, const size_t n[DOT_OUTPUTS], const float* x, int k0, int count, v16 acc[DOT_OUTPUTS]) {
-  switch (MLXCEL_FORMAT_BITS(m->format)) {
+// |outputs| of w that are dense or have eight-bit codes; |narrow_outputs| of others.
+MLXCEL_INLINE void dot_block(const dot_rows_t* d, int rows, int outputs, int narrow_outputs, v16* acc) {
+  switch (MLXCEL_FORMAT_BITS(d->m->format)) {
     case 0:
-      if (MLXCEL_FORMAT_TYPE(m->format) == MLXCEL_FORMAT_F32) dot4_dense(m, n, x, k0, count, MLXCEL_FORMAT_F32, acc);
-      if (MLXCEL_FORMAT_TYPE(m->format) == MLXCEL_FORMAT_F16) dot4_dense(m, n, x, k0, count, MLXCEL_FORMAT_F16, acc);
-      if (MLXCEL_FORMAT_TYPE(m->format) == MLXCEL_FORMAT_BF16) dot4_dense(m, n, x, k0, count, MLXCEL_FORMAT_BF16, acc);
+      if (MLXCEL_FORMAT_TYPE(d->m->format) == MLXCEL_FORMAT_F32) dot_dense(d, MLXCEL_FORMAT_F32, rows, outputs, acc);
+      if (MLXCEL_FORMAT_TYPE(d->m->format) == MLXCEL_FORMAT_F16) dot_dense(d, MLXCEL_FORMAT_F16, rows, outputs, acc);
+      if (MLXCEL_FORMAT_TYPE(d->m->format) == MLXCEL_FORMAT_BF16) dot_dense(d, MLXCEL_FORMAT_BF16, rows, outputs, acc);
       break;
     case 2:
-      dot4_affine(m, n, x, k0, count, 2, acc);
+      dot_affine_of_group(d, 2, rows, narrow_outputs, acc);
       break;
     case 3:
-      dot4_affine(m, n, x, k0, count, 3, acc);
+      dot_affine_of_group(d, 3, rows, narrow_outputs, acc);
       break;
     case 4:
-      dot4_affine(m, n, x, k0, count, 4, acc);
+      dot_affine_of_group(d, 4, rows, narrow_outputs, acc);
       break;
     case 5:
-      dot4_affine(m, n, x, k0, count, 5, acc);
+      dot_affine_of_group(d, 5, rows, narrow_outputs, acc);
       break;
     case 6:
-      dot4_affine(m, n, x, k0, count, 6, acc);
+      dot_affine_of_group(d, 6, rows, narrow_outputs, acc);
       break;
     default:
-      dot4_affine(m, n, x, k0, count, 8, acc);
+      dot_affine_of_group(d, 8, rows, outputs, acc);
       break;
   }
 }
 
-// One row: y[n - n_begin] for n in [n_begin, n_end), sixteen outputs a tree.
-static void project_row(const matrix_t* m, const float* x, size_t n_begin, size_t n_end, float* y) {
-  for (size_t n0 = n_begin; n0 < n_end; n0 += 16) {
-    v16 acc[16];
-    for (int i = 0; i < 16; i += DOT_OUTPUTS) {
-      size_t n[DOT_OUTPUTS];
-      v16 part[DOT_OUTPUTS];
-      for (int o = 0; o < DOT_OUTPUTS; ++o) {
-        n[o] = n0 + (size_t)(i + o) < n_end ? n0 + (size_t)(i + o) : n_end - 1;  // beyond the end: computed again, not stored
-        part[o] = v16_zero();
-      }
-      if (n0 + (size_t)i < n_end) {
-        for (int k = 0; k < m->width; k += DOT_BLOCK) dot4_block(m, n, x + k, k, m->width - k < DOT_BLOCK ? m->width - k : DOT_BLOCK, part);
-      }
-      for (int o = 0; o < DOT_OUTPUTS; ++o) acc[i + o] = part[o];
-    }
-    v16 sums = v16_tree_of_16(acc);
-    if (n_end - n0 >= 16) {
-      v16_store(y + (n0 - n_begin), sums);
-    } else {
-      v16_store_first(y + (n0 - n_begin), sums, (int)(n_end - n0));
+// One row of x. Formats that memory bounds read one row of w at a time: the processor's prefetcher follows it best, and one chain of sums is as fast as
+// memory. Those that unpacking bounds need two chains.
+#define ROW_OUTPUTS 1
+#define ROW_NARROW_OUTPUTS 2
+static void dot_block_1(const dot_rows_t* d, v16* acc) { dot_block(d, 1, ROW_OUTPUTS, ROW_NARROW_OUTPUTS, acc); }
+MLXCEL_INLINE int row_outputs(const matrix_t* m) {
+  int bits = MLXCEL_FORMAT_BITS(m->format);
+  return bits == 0 || bits == 8 ? ROW_OUTPUTS : ROW_NARROW_OUTPUTS;
+}
+
+typedef struct row_groups_t {
+  _Alignas(64) float scales[DOT_GROUP_VALUES_MAX + 16], biases[DOT_GROUP_VALUES_MAX + 16];
+} row_groups_t;
+
+MLXCEL_INLINE void widen_values(const uint8_t* p, int type, int count, float* out) {
+  prefetch_lines(p + count * type_bytes(type), count * type_bytes(type));  // what the next call reads
+  int i = 0;
+  for (; i + 16 <= count; i += 16) v16_store(out + i, load_typed16(p + i * type_bytes(type), type));
+  if (i < count) v16_store(out + i, load_typed_first(p + i * type_bytes(type), type, count - i));
+}
+
+// Scales and biases of |rows| rows of w in a block of k, |groups| a row. Rows side by side are one run.
+static void widen_rows(const matrix_t* m, const size_t* n, int rows, int k0, int groups, row_groups_t* out) {
+  const int type = MLXCEL_FORMAT_TYPE(m->format), group_log2 = MLXCEL_FORMAT_GROUP_LOG2(m->format), row_groups = m->width >> group_log2;
+  const bool is_run = groups == row_groups && n[rows - 1] == n[0] + (size_t)(rows - 1);
+  const int step = is_run ? rows : 1;
+  for (int o = 0; o < rows; o += step) {
+    size_t first = (n[o] * (size_t)row_groups + (size_t)(k0 >> group_log2)) * (size_t)type_bytes(type);
+    widen_values(m->s + first, type, step * groups, out->scales + o * groups);
+    widen_values(m->b + first, type, step * groups, out->biases + o * groups);
+  }
+}
+
+typedef void (*dot_block_fn)(const dot_rows_t* d, v16* acc);
+
+// |count| elements of x in the order of lanes that four-bit codes have.
+static const float* order_lanes(const float* x, int count, float* out) {
+  for (int k = 0; k < count; k += 16) v16_store(out + k, v16_interleave_halves(v16_load(x + k)));
+  return out;
+}
+
+// Rows of w whose scales are widened at a time: a multiple of |outputs| that divides PROJECT_OUTPUTS.
+MLXCEL_INLINE int widened_rows(int groups, int outputs) {
+  int rows = PROJECT_OUTPUTS;
+  while (rows > outputs && rows * groups > DOT_GROUP_VALUES) rows /= 2;
+  return rows;
+}
+
+// Sums of rows of x (at x_at) against PROJECT_OUTPUTS rows of w, |outputs| at a time by |block|: one row's into acc[o], several rows' trees into
+// sums[o / outputs * 16 + r * outputs + o % outputs].
+MLXCEL_INLINE void dot_outputs(const matrix_t* m, const float* x, const size_t* x_at, const size_t n[PROJECT_OUTPUTS], dot_block_fn block, int outputs,
+                               v16* acc, int block_sums, float* sums) {
+  const int bits = MLXCEL_FORMAT_BITS(m->format), element_bits = bits ? bits : 8 * type_bytes(MLXCEL_FORMAT_TYPE(m->format));
+  const int longest = bits ? DOT_LONG_BLOCK : m->width;
+  _Alignas(64) float ordered[DOT_LONG_BLOCK];
+  row_groups_t widened;
+  dot_rows_t d = {.m = m, .x_at = x_at};
+  dot_rows_prepare_prefetch(&d, (size_t)m->width * (size_t)element_bits / 8, (size_t)outputs);
+  for (d.k0 = 0; d.k0 < m->width; d.k0 += longest) {
+    d.count = m->width - d.k0 < longest ? m->width - d.k0 : longest;
+    d.first = d.k0 == 0;
+    d.last = d.k0 + d.count == m->width;
+    d.x = x + d.k0;
+    if (!sums && bits == 4) d.x = order_lanes(d.x, d.count, ordered);
+    d.group_stride = bits ? d.count >> MLXCEL_FORMAT_GROUP_LOG2(m->format) : 0;
+    const int rows = widened_rows(d.group_stride, outputs);
+    for (int o = 0; o < PROJECT_OUTPUTS; o += outputs) {
+      if (bits && o % rows == 0) widen_rows(m, n + o, rows, d.k0, d.group_stride, &widened);
+      d.n = n + o;
+      d.scales = widened.scales + o % rows * d.group_stride;
+      d.biases = widened.biases + o % rows * d.group_stride;
+      d.sums = sums ? sums + o / outputs * DOT_FEW_SUMS : NULL;
+      block(&d, acc + o / outputs * block_sums);
     }
   }
 }
 
-// acc[r][o] over one block of k for four rows of x and four unpacked rows of w (stride DOT_BLOCK).
-MLXCEL_INLINE void tile_block(const float* const x[4], const float* w, int count, v16* acc) {
-  v16 sum[4][DOT_OUTPUTS];
-  for (int r = 0; r < 4; ++r)
-    for (int o = 0; o < DOT_OUTPUTS; ++o) sum[r][o] = acc[r * DOT_OUTPUTS + o];
+// One row, PROJECT_OUTPUTS outputs, one tree.
+static void project_row(const matrix_t* m, const float* x, const size_t n[PROJECT_OUTPUTS], float* y) {
+  const size_t x_at[1] = {0};
+  v16 acc[PROJECT_OUTPUTS];
+  dot_outputs(m, x, x_at, n, dot_block_1, row_outputs(m), acc, row_outputs(m), NULL);
+  v16_store(y, v16_tree_of_16(acc));
+}
+
+#if defined(__AVX512F__)
+static void dot_block_2(const dot_rows_t* d, v16* acc) { dot_block(d, 2, 8, 8, acc); }
+static void dot_block_4(const dot_rows_t* d, v16* acc) { dot_block(d, 4, 4, 4, acc); }
+static void dot_block_8(const dot_rows_t* d, v16* acc) { dot_block(d, 8, 2, 2, acc); }
+
+// Two to eight rows, sixteen sums a tree: 2 x 8, 4 x 4 or 8 x 2 of rows and outputs; rows beyond the last repeat it.
+static void project_few(const matrix_t* m, const float* x, int rows, const size_t n[PROJECT_OUTPUTS], float* y, size_t y_stride) {
+  const int tile = rows <= 2 ? 2 : rows <= 4 ? 4 : 8, outputs = DOT_FEW_SUMS / tile;
+  size_t x_at[DOT_FEW_ROWS];
+  v16 acc[PROJECT_OUTPUTS * DOT_FEW_ROWS];
+  float sums[PROJECT_OUTPUTS * DOT_FEW_ROWS];
+  for (int r = 0; r < tile; ++r) x_at[r] = (size_t)(r < rows ? r : rows - 1) * (size_t)m->width;
+  dot_outputs(m, x, x_at, n, tile == 2 ? dot_block_2 : tile == 4 ? dot_block_4 : dot_block_8, outputs, acc, DOT_FEW_SUMS, sums);
+  for (int r = 0; r < rows; ++r) {
+    float* row = y + (size_t)r * y_stride;
+    for (int o = 0; o < PROJECT_OUTPUTS; ++o) row[o] = sums[o / outputs * DOT_FEW_SUMS + r * outputs + o % outputs];
+  }
+}
+#endif
+
+// --- many rows: weights unpacked once, used by every row of x ------------------------------------------------------------------------------------
+
+// The elements behind the last whole sixteen of a block (dense rows only).
+static void tile_rest(const float* const x[TILE_ROWS], const float* w, int k, int count, v16* acc) {
+  for (int r = 0; r < TILE_ROWS; ++r) {
+    v16 xv = v16_load_first(x[r] + k, count - k);
+    for (int o = 0; o < DOT_OUTPUTS; ++o) {
+      v16 wv = v16_load_first(w + o * DOT_BLOCK + k, count - k);
+      v16* sum = acc + r * DOT_OUTPUTS + o;
+      *sum = v16_select_first(v16_fma(xv, wv, *sum), *sum, count - k);
+    }
+  }
+}
+
+// acc[r * DOT_OUTPUTS + o] over one block of k for TILE_ROWS rows of x and DOT_OUTPUTS unpacked rows of w (stride DOT_BLOCK); the |first| block starts them.
+#if defined(__AVX512F__)
+MLXCEL_INLINE void tile_block(const float* const x[TILE_ROWS], const float* w, int count, bool first, v16* acc) {
+  v16 sum[TILE_ROWS][DOT_OUTPUTS];
+  for (int r = 0; r < TILE_ROWS; ++r)
+    for (int o = 0; o < DOT_OUTPUTS; ++o) sum[r][o] = first ? v16_zero() : acc[r * DOT_OUTPUTS + o];
   int k = 0;
   for (; k + 16 <= count; k += 16) {
     v16 wv[DOT_OUTPUTS];
     for (int o = 0; o < DOT_OUTPUTS; ++o) wv[o] = v16_load(w + o * DOT_BLOCK + k);
-    for (int r = 0; r < 4; ++r) {
+    for (int r = 0; r < TILE_ROWS; ++r) {
       v16 xv = v16_load(x[r] + k);
       for (int o = 0; o < DOT_OUTPUTS; ++o) sum[r][o] = v16_fma(xv, wv[o], sum[r][o]);
     }
   }
-  if (k < count) {
-    for (int r = 0; r < 4; ++r) {
-      v16 xv = v16_load_first(x[r] + k, count - k);
-      for (int o = 0; o < DOT_OUTPUTS; ++o) {
-        v16 wv = v16_load_first(w + o * DOT_BLOCK + k, count - k);
-        sum[r][o] = v16_select_first(v16_fma(xv, wv, sum[r][o]), sum[r][o], count - k);
-      }
+  for (int r = 0; r < TILE_ROWS; ++r)
+    for (int o = 0; o < DOT_OUTPUTS; ++o) acc[r * DOT_OUTPUTS + o] = sum[r][o];
+  if (k < count) tile_rest(x, w, k, count, acc);
+}
+#else
+// Lanes |half| .. |half| + 7 of two outputs.
+MLXCEL_INLINE void tile_half(const float* const x[TILE_ROWS], const float* w, int count, bool first, int half, __m256* acc) {
+  __m256 sum[TILE_ROWS][2];
+  for (int r = 0; r < TILE_ROWS; ++r)
+    for (int o = 0; o < 2; ++o) sum[r][o] = first ? _mm256_setzero_ps() : acc[(r * DOT_OUTPUTS + o) * 2];
+  for (int k = half; k + 8 <= count; k += 16) {
+    __m256 w0 = _mm256_loadu_ps(w + k), w1 = _mm256_loadu_ps(w + DOT_BLOCK + k);
+    for (int r = 0; r < TILE_ROWS; ++r) {
+      __m256 xv = _mm256_loadu_ps(x[r] + k);
+      sum[r][0] = _mm256_fmadd_ps(xv, w0, sum[r][0]);
+      sum[r][1] = _mm256_fmadd_ps(xv, w1, sum[r][1]);
     }
   }
-  for (int r = 0; r < 4; ++r)
-    for (int o = 0; o < DOT_OUTPUTS; ++o) acc[r * DOT_OUTPUTS + o] = sum[r][o];
+  for (int r = 0; r < TILE_ROWS; ++r)
+    for (int o = 0; o < 2; ++o) acc[(r * DOT_OUTPUTS + o) * 2] = sum[r][o];
 }
+MLXCEL_INLINE void tile_block(const float* const x[TILE_ROWS], const float* w, int count, bool first, v16* acc) {
+  int whole = count / 16 * 16;
+  for (int o = 0; o < DOT_OUTPUTS; o += 2) {
+    tile_half(x, w + o * DOT_BLOCK, whole, first, 0, &acc[o].lo);
+    tile_half(x, w + o * DOT_BLOCK, whole, first, 8, &acc[o].hi);
+  }
+  if (whole < count) tile_rest(x, w, whole, count, acc);
+}
+#endif
 
-// Up to DOT_ROWS rows and DOT_OUTPUTS outputs from n0: y[r * y_stride + o].
-static void project_tile(const matrix_t* m, const float* x, int rows, size_t n0, int outputs, float* y, size_t y_stride) {
-  v16 acc[(DOT_ROWS + 3) * DOT_OUTPUTS];
-  float w[DOT_OUTPUTS * DOT_BLOCK];
-  for (int i = 0; i < (rows + 3) / 4 * 4 * DOT_OUTPUTS; ++i) acc[i] = v16_zero();
+// Up to DOT_ROWS rows and DOT_OUTPUTS outputs: y[r * y_stride + o], up to three rows more than |rows|.
+static void project_tile(const matrix_t* m, const float* x, int rows, const size_t n[DOT_OUTPUTS], float* y, size_t y_stride) {
+  v16 acc[(DOT_ROWS + TILE_ROWS) * DOT_OUTPUTS];
+  _Alignas(64) float w[DOT_OUTPUTS * DOT_BLOCK];
   for (int k0 = 0; k0 < m->width; k0 += DOT_BLOCK) {
     int count = m->width - k0 < DOT_BLOCK ? m->width - k0 : DOT_BLOCK;
-    for (int o = 0; o < DOT_OUTPUTS; ++o) weights_row(m, n0 + (size_t)(o < outputs ? o : outputs - 1), k0, count, w + o * DOT_BLOCK);
-    for (int r = 0; r < rows; r += 4) {
-      const float* xr[4];
-      for (int i = 0; i < 4; ++i) xr[i] = x + (size_t)(r + i < rows ? r + i : rows - 1) * (size_t)m->width + k0;
-      tile_block(xr, w, count, acc + r * DOT_OUTPUTS);
+    for (int o = 0; o < DOT_OUTPUTS; ++o) weights_row(m, n[o], k0, count, w + o * DOT_BLOCK);
+    for (int r = 0; r < rows; r += TILE_ROWS) {
+      const float* xr[TILE_ROWS];
+      for (int i = 0; i < TILE_ROWS; ++i) xr[i] = x + (size_t)(r + i < rows ? r + i : rows - 1) * (size_t)m->width + k0;
+      tile_block(xr, w, count, k0 == 0, acc + r * DOT_OUTPUTS);
     }
   }
-  for (int r = 0; r < rows; r += 4) {
-    float sums[16];
-    v16_store(sums, v16_tree_of_16(acc + r * DOT_OUTPUTS));
-    for (int i = 0; i < 4 && r + i < rows; ++i)
-      for (int o = 0; o < outputs; ++o) y[(size_t)(r + i) * y_stride + (size_t)o] = sums[i * DOT_OUTPUTS + o];
-  }
+  // The rows behind the last tile have no sums: their trees read whatever is there, and nobody reads those.
+  for (int r = 0; r < rows; r += 4) v16_store_quarters(y + (size_t)r * y_stride, y_stride, v16_tree_of_16(acc + r * DOT_OUTPUTS));
 }
 
-// y[r * y_stride + n - n_begin] = dot(x[r], w[n]) [+ bias[n]] for up to DOT_ROWS rows of x (stride: the matrix's width).
-static void project(const matrix_t* m, const float* x, int rows, size_t n_begin, size_t n_end, float* y, size_t y_stride) {
-  if (n_begin >= n_end) return;
+// Rows of x, |width| wide, to take at a time.
+MLXCEL_INLINE int dot_rows_for(int width) {
+  int rows = DOT_ROWS_BYTES / (4 * width);
+  return rows < DOT_ROWS_MIN ? DOT_ROWS_MIN : rows > DOT_ROWS ? DOT_ROWS : rows;
+}
+
+// y[r * y_stride + i] = dot(x[r], w[n + i]) [+ bias[n + i]] for up to DOT_ROWS rows of x (stride: the matrix's width) and |outputs| <= PROJECT_OUTPUTS. |y| is
+// scratch: PROJECT_OUTPUTS values a row and PROJECT_SPARE_ROWS rows behind the last are written.
+static void project(const matrix_t* m, const float* x, int rows, size_t first, size_t outputs, float* y, size_t y_stride) {
+  size_t n[PROJECT_OUTPUTS];
+  for (size_t i = 0; i < PROJECT_OUTPUTS; ++i) n[i] = first + (i < outputs ? i : outputs - 1);  // beyond the end: the last again
   if (rows == 1) {
-    project_row(m, x, n_begin, n_end, y);
+    project_row(m, x, n, y);
+#if defined(__AVX512F__)
+  } else if (rows <= DOT_FEW_ROWS) {
+    project_few(m, x, rows, n, y, y_stride);
+#endif
   } else {
-    for (size_t n = n_begin; n < n_end; n += DOT_OUTPUTS) {
-      int outputs = n_end - n < DOT_OUTPUTS ? (int)(n_end - n) : DOT_OUTPUTS;
-      project_tile(m, x, rows, n, outputs, y + (n - n_begin), y_stride);
-    }
+    for (size_t i = 0; i < outputs; i += DOT_OUTPUTS) project_tile(m, x, rows, n + i, y + i, y_stride);
   }
   if (!(m->flags & MLXCEL_MATRIX_HAS_BIAS)) return;
   int type = MLXCEL_MATRIX_BIAS_TYPE(m->flags);
   for (int r = 0; r < rows; ++r)
-    for (size_t n = n_begin; n < n_end; ++n) y[(size_t)r * y_stride + n - n_begin] += load_typed(m->v + n * (size_t)type_bytes(type), type);
+    for (size_t i = 0; i < outputs; ++i) y[(size_t)r * y_stride + i] += load_typed(m->v + (first + i) * (size_t)type_bytes(type), type);
 }
 
 // One more than the last active row.
@@ -211,10 +390,25 @@ MLXCEL_INLINE int active_rows(const int32_t* positions, int rows) {
   return rows;
 }
 
-// The share of |group|: [*begin, *end) of |count| units.
+// The share of |group|: [*begin, *end) of |count| units. Workers take groups in order as they become free: shares fall from three halves of the mean to half of
+// it, so that the last ones, which make the workers finish together, are small.
+MLXCEL_INLINE size_t share_begin(size_t count, size_t group, size_t groups) { return count * group * (3 * groups - group) / (2 * groups * groups); }
 MLXCEL_INLINE void share(size_t count, size_t group, size_t groups, size_t* begin, size_t* end) {
-  *begin = count * group / groups;
-  *end = count * (group + 1) / groups;
+  *begin = share_begin(count, group, groups);
+  *end = share_begin(count, group + 1, groups);
+}
+
+// Asks for the first rows of a share, all of them at once.
+MLXCEL_INLINE void prefetch_share(const matrix_t* m, size_t n) {
+  const int bits = MLXCEL_FORMAT_BITS(m->format), type = MLXCEL_FORMAT_TYPE(m->format);
+  const size_t row_bytes = bits ? (size_t)m->width * (size_t)bits / 8 : (size_t)m->width * (size_t)type_bytes(type);
+  const size_t bytes = PROJECT_OUTPUTS * row_bytes;
+  prefetch_lines(m->w + n * row_bytes, bytes < PREFETCH_BYTES ? (int)bytes : PREFETCH_BYTES);
+  if (!bits) return;
+  const size_t group_bytes = (size_t)(m->width >> MLXCEL_FORMAT_GROUP_LOG2(m->format)) * (size_t)type_bytes(type);
+  const int many = PROJECT_OUTPUTS * group_bytes < PREFETCH_BYTES / 2 ? (int)(PROJECT_OUTPUTS * group_bytes) : PREFETCH_BYTES / 2;
+  prefetch_lines(m->s + n * group_bytes, many);
+  prefetch_lines(m->b + n * group_bytes, many);
 }
 
 #endif  // MLXCEL_KERNELS_CPU_DOT_H_

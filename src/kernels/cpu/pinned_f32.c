@@ -74,7 +74,8 @@ MLXCEL_INLINE void copy_floats(const float* from, float* to, int count) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
-#define QKV_BUFFER 8192  // floats of one head's projection for a block of rows, on the stack
+#define QKV_BUFFER 8192      // floats of one head's projection for a block of rows, on the stack
+#define HEAD_STRIDE_MAX 512  // HEAD_DIM_MAX
 
 void mlxcel_pinned_qkv_rope(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
   unsigned saved = kernel_enter();
@@ -82,7 +83,8 @@ void mlxcel_pinned_qkv_rope(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
   const int32_t* slot = MLXCEL_AT(slots);
   const int32_t* position = MLXCEL_AT(positions);
   int active = active_rows(position, rows);
-  int block = QKV_BUFFER / head_dim < DOT_ROWS ? QKV_BUFFER / head_dim : DOT_ROWS;
+  const int stride = (head_dim + PROJECT_OUTPUTS - 1) / PROJECT_OUTPUTS * PROJECT_OUTPUTS;
+  int block = QKV_BUFFER / stride < dot_rows_for(width) ? QKV_BUFFER / stride : dot_rows_for(width);
   size_t head_total = (size_t)(heads + 2 * kv_heads), begin, end;
   size_t blocks = ((size_t)active + (size_t)block - 1) / (size_t)block;
   share(head_total * blocks, group, groups, &begin, &end);
@@ -91,13 +93,15 @@ void mlxcel_pinned_qkv_rope(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
     int count = active - first < block ? active - first : block;
     int kind = head < heads ? 0 : head < heads + kv_heads ? 1 : 2;  // q, k or v
     int local = kind == 0 ? head : kind == 1 ? head - heads : head - heads - kv_heads;
-    float y[QKV_BUFFER];
-    project(&matrices[kind], MLXCEL_AT(x) + (size_t)first * (size_t)width, count, (size_t)local * (size_t)head_dim, (size_t)(local + 1) * (size_t)head_dim, y,
-            (size_t)head_dim);
+    float y[QKV_BUFFER + PROJECT_SPARE_ROWS * HEAD_STRIDE_MAX];
+    for (int i = 0; i < head_dim; i += PROJECT_OUTPUTS) {
+      project(&matrices[kind], MLXCEL_AT(x) + (size_t)first * (size_t)width, count, (size_t)local * (size_t)head_dim + (size_t)i,
+              (size_t)(head_dim - i < PROJECT_OUTPUTS ? head_dim - i : PROJECT_OUTPUTS), y + i, (size_t)stride);
+    }
     for (int r = 0; r < count; ++r) {
       int32_t p = position[first + r];
       if (p < 0) continue;
-      float* row = y + (size_t)r * (size_t)head_dim;
+      float* row = y + (size_t)r * (size_t)stride;
       if (kind != 2) rope_head(row, MLXCEL_AT(cos) + (size_t)p * (size_t)rope_half, MLXCEL_AT(sin) + (size_t)p * (size_t)rope_half, rope_half);
       if (kind == 0) {
         copy_floats(row, MLXCEL_AT(out) + ((size_t)(first + r) * (size_t)heads + (size_t)head) * (size_t)head_dim, head_dim);
@@ -145,49 +149,66 @@ void mlxcel_pinned_attention(MLXCEL_KERNEL_ATTENTION_ARGS) {
   kernel_leave(saved);
 }
 
+// out = [add +] y for one row of a tile; |count| <= PROJECT_OUTPUTS.
+MLXCEL_INLINE void store_row(const float* y, const float* add, int count, float* out) {
+  if (count == PROJECT_OUTPUTS) {
+    v16 sums = v16_load(y);
+    v16_store(out, add ? v16_add(v16_load(add), sums) : sums);
+  } else {
+    v16 sums = v16_load_first(y, count);
+    v16_store_first(out, add ? v16_add(v16_load_first(add, count), sums) : sums, count);
+  }
+}
+
 void mlxcel_pinned_matmul(MLXCEL_KERNEL_MATMUL_ARGS) {
   unsigned saved = kernel_enter();
   const matrix_t m = MATRIX(w, format, flags, in_features);
-  int active = active_rows(MLXCEL_AT(positions), rows);
-  size_t n = (size_t)out_features, tile_begin, tile_end;
-  share((n + 15) / 16, group, groups, &tile_begin, &tile_end);  // whole tiles of sixteen: a share never splits a tree
-  size_t begin = tile_begin * 16, end = tile_end * 16 < n ? tile_end * 16 : n;
-  for (int first = 0; first < active; first += DOT_ROWS) {
-    int count = active - first < DOT_ROWS ? active - first : DOT_ROWS;
-    float* y = MLXCEL_AT(out) + (size_t)first * n;
-    project(&m, MLXCEL_AT(x) + (size_t)first * (size_t)in_features, count, begin, end, y + begin, n);
-    if (!(flags & MLXCEL_MATRIX_HAS_RESIDUAL)) continue;
-    const float* add = MLXCEL_AT(residual) + (size_t)first * n;
-    for (int r = 0; r < count; ++r)
-      for (size_t i = begin; i < end; ++i) y[(size_t)r * n + i] = add[(size_t)r * n + i] + y[(size_t)r * n + i];
+  const float* add = flags & MLXCEL_MATRIX_HAS_RESIDUAL ? MLXCEL_AT(residual) : NULL;
+  const int active = active_rows(MLXCEL_AT(positions), rows), block = dot_rows_for(in_features);
+  size_t n = (size_t)out_features, begin, end;
+  share((n + PROJECT_OUTPUTS - 1) / PROJECT_OUTPUTS, group, groups, &begin, &end);  // whole tiles: a share never splits a tree
+  if (begin < end) prefetch_share(&m, begin * PROJECT_OUTPUTS);
+  for (int first = 0; first < active; first += block) {
+    int count = active - first < block ? active - first : block;
+    for (size_t tile = begin; tile < end; ++tile) {
+      _Alignas(64) float y[(DOT_ROWS + PROJECT_SPARE_ROWS) * PROJECT_OUTPUTS];
+      size_t at = tile * PROJECT_OUTPUTS, outputs = n - at < PROJECT_OUTPUTS ? n - at : PROJECT_OUTPUTS;
+      project(&m, MLXCEL_AT(x) + (size_t)first * (size_t)in_features, count, at, outputs, y, PROJECT_OUTPUTS);
+      for (int r = 0; r < count; ++r) {
+        size_t cell = (size_t)(first + r) * n + at;
+        store_row(y + r * PROJECT_OUTPUTS, add ? add + cell : NULL, (int)outputs, MLXCEL_AT(out) + cell);
+      }
+    }
   }
   kernel_leave(saved);
 }
 
-#define GATE_TILE 16
-
 void mlxcel_pinned_gate_up(MLXCEL_KERNEL_GATE_UP_ARGS) {
   unsigned saved = kernel_enter();
   const matrix_t gate = MATRIX(g, g_format, g_flags, in_features), up = MATRIX(u, u_format, u_flags, in_features);
-  int active = active_rows(MLXCEL_AT(positions), rows);
-  size_t n = (size_t)out_features, tile_begin, tile_end;
-  share((n + GATE_TILE - 1) / GATE_TILE, group, groups, &tile_begin, &tile_end);
-  for (int first = 0; first < active; first += DOT_ROWS) {
-    int count = active - first < DOT_ROWS ? active - first : DOT_ROWS;
+  const int active = active_rows(MLXCEL_AT(positions), rows), block = dot_rows_for(in_features);
+  size_t n = (size_t)out_features, begin, end;
+  share((n + PROJECT_OUTPUTS - 1) / PROJECT_OUTPUTS, group, groups, &begin, &end);
+  if (begin < end) {
+    prefetch_share(&gate, begin * PROJECT_OUTPUTS);
+    prefetch_share(&up, begin * PROJECT_OUTPUTS);
+  }
+  for (int first = 0; first < active; first += block) {
+    int count = active - first < block ? active - first : block;
     const float* x = MLXCEL_AT(x) + (size_t)first * (size_t)in_features;
-    for (size_t tile = tile_begin; tile < tile_end; ++tile) {
-      float g[DOT_ROWS * GATE_TILE], u[DOT_ROWS * GATE_TILE];
-      size_t begin = tile * GATE_TILE, end = begin + GATE_TILE < n ? begin + GATE_TILE : n;
-      project(&gate, x, count, begin, end, g, GATE_TILE);
-      project(&up, x, count, begin, end, u, GATE_TILE);
+    for (size_t tile = begin; tile < end; ++tile) {
+      _Alignas(64) float g[(DOT_ROWS + PROJECT_SPARE_ROWS) * PROJECT_OUTPUTS], u[(DOT_ROWS + PROJECT_SPARE_ROWS) * PROJECT_OUTPUTS];
+      size_t at = tile * PROJECT_OUTPUTS, outputs = n - at < PROJECT_OUTPUTS ? n - at : PROJECT_OUTPUTS;
+      project(&gate, x, count, at, outputs, g, PROJECT_OUTPUTS);
+      project(&up, x, count, at, outputs, u, PROJECT_OUTPUTS);
       for (int r = 0; r < count; ++r) {
-        v16 gv = v16_load(g + r * GATE_TILE), uv = v16_load(u + r * GATE_TILE);
+        v16 gv = v16_load(g + r * PROJECT_OUTPUTS), uv = v16_load(u + r * PROJECT_OUTPUTS);
         v16 y = v16_mul(v16_div(gv, v16_add(v16_set1(1.0f), v16_exp(v16_neg(gv)))), uv);
-        float* to = MLXCEL_AT(out) + (size_t)(first + r) * n + begin;
-        if (end - begin == GATE_TILE) {
+        float* to = MLXCEL_AT(out) + (size_t)(first + r) * n + at;
+        if (outputs == PROJECT_OUTPUTS) {
           v16_store(to, y);
         } else {
-          v16_store_first(to, y, (int)(end - begin));
+          v16_store_first(to, y, (int)outputs);
         }
       }
     }

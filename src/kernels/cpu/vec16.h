@@ -5,6 +5,7 @@
 
 #include <immintrin.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MLXCEL_INLINE static inline __attribute__((always_inline))
@@ -16,6 +17,13 @@ typedef __m512i v16i;
 MLXCEL_INLINE v16 v16_zero(void) { return _mm512_setzero_ps(); }
 MLXCEL_INLINE v16 v16_set1(float x) { return _mm512_set1_ps(x); }
 MLXCEL_INLINE v16 v16_load(const float* p) { return _mm512_loadu_ps(p); }
+// Four lanes each to p, p + stride, ...
+MLXCEL_INLINE void v16_store_quarters(float* p, size_t stride, v16 a) {
+  _mm_storeu_ps(p, _mm512_castps512_ps128(a));
+  _mm_storeu_ps(p + stride, _mm512_extractf32x4_ps(a, 1));
+  _mm_storeu_ps(p + 2 * stride, _mm512_extractf32x4_ps(a, 2));
+  _mm_storeu_ps(p + 3 * stride, _mm512_extractf32x4_ps(a, 3));
+}
 MLXCEL_INLINE void v16_store(float* p, v16 a) { _mm512_storeu_ps(p, a); }
 MLXCEL_INLINE v16 v16_fma(v16 a, v16 b, v16 c) { return _mm512_fmadd_ps(a, b, c); }
 MLXCEL_INLINE v16 v16_add(v16 a, v16 b) { return _mm512_add_ps(a, b); }
@@ -51,9 +59,19 @@ MLXCEL_INLINE v16_unpack v16_unpack_make(const int8_t bytes[64], const int32_t s
   v16_unpack unpack = {_mm512_loadu_si512(bytes), _mm512_loadu_si512(shifts), _mm512_set1_epi32(mask)};
   return unpack;
 }
-MLXCEL_INLINE v16i v16_unpack_codes(const v16_unpack* unpack, __m128i packed) {
-  __m512i spread = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(packed), unpack->bytes);
-  return _mm512_and_si512(_mm512_srlv_epi32(spread, unpack->shifts), unpack->mask);
+// Each code in the low bits of its lane; above it are bits of its neighbours.
+MLXCEL_INLINE v16i v16_unpack_shifted(const v16_unpack* unpack, __m128i packed) {
+  return _mm512_srlv_epi32(_mm512_shuffle_epi8(_mm512_broadcast_i32x4(packed), unpack->bytes), unpack->shifts);
+}
+MLXCEL_INLINE v16i v16_unpack_codes(const v16_unpack* unpack, __m128i packed) { return _mm512_and_si512(v16_unpack_shifted(unpack, packed), unpack->mask); }
+
+// Lanes 0, 8, 1, 9, ... of a, and the way back.
+MLXCEL_INLINE v16 v16_interleave_halves(v16 a) { return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15), a); }
+MLXCEL_INLINE v16 v16_part_halves(v16 a) { return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), a); }
+// Sixteen 4-bit codes, each in the low bits of a lane with its neighbours above it: 0, 8, 1, 9, ...
+MLXCEL_INLINE v16i v16_spread_nibbles(const void* p) {
+  __m512i both = _mm512_broadcastq_epi64(_mm_loadl_epi64((const __m128i*)p));
+  return _mm512_srlv_epi32(both, _mm512_setr_epi32(0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28));
 }
 
 MLXCEL_INLINE float v16_tree(v16 a) {
@@ -100,6 +118,12 @@ MLXCEL_INLINE v16 v16_load(const float* p) { return (v16){_mm256_loadu_ps(p), _m
 MLXCEL_INLINE void v16_store(float* p, v16 a) {
   _mm256_storeu_ps(p, a.lo);
   _mm256_storeu_ps(p + 8, a.hi);
+}
+MLXCEL_INLINE void v16_store_quarters(float* p, size_t stride, v16 a) {
+  _mm_storeu_ps(p, _mm256_castps256_ps128(a.lo));
+  _mm_storeu_ps(p + stride, _mm256_extractf128_ps(a.lo, 1));
+  _mm_storeu_ps(p + 2 * stride, _mm256_castps256_ps128(a.hi));
+  _mm_storeu_ps(p + 3 * stride, _mm256_extractf128_ps(a.hi, 1));
 }
 MLXCEL_INLINE v16 v16_fma(v16 a, v16 b, v16 c) { return (v16){_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)}; }
 MLXCEL_V16_OP2(v16_add, _mm256_add_ps)
@@ -163,6 +187,21 @@ MLXCEL_INLINE v16i v16_unpack_codes(const v16_unpack* unpack, __m128i packed) {
   __m256i lo = _mm256_srlv_epi32(_mm256_shuffle_epi8(both, unpack->bytes[0]), unpack->shifts[0]);
   __m256i hi = _mm256_srlv_epi32(_mm256_shuffle_epi8(both, unpack->bytes[1]), unpack->shifts[1]);
   return (v16i){_mm256_and_si256(lo, unpack->mask), _mm256_and_si256(hi, unpack->mask)};
+}
+
+MLXCEL_INLINE v16i v16i_and(v16i a, __m256i mask) { return (v16i){_mm256_and_si256(a.lo, mask), _mm256_and_si256(a.hi, mask)}; }
+MLXCEL_INLINE v16 v16_interleave_halves(v16 a) {
+  __m256 p = _mm256_unpacklo_ps(a.lo, a.hi), q = _mm256_unpackhi_ps(a.lo, a.hi);
+  return (v16){_mm256_permute2f128_ps(p, q, 0x20), _mm256_permute2f128_ps(p, q, 0x31)};
+}
+MLXCEL_INLINE v16 v16_part_halves(v16 a) {
+  __m256 p = _mm256_permute2f128_ps(a.lo, a.hi, 0x20), q = _mm256_permute2f128_ps(a.lo, a.hi, 0x31);
+  return (v16){_mm256_shuffle_ps(p, q, 0x88), _mm256_shuffle_ps(p, q, 0xDD)};
+}
+MLXCEL_INLINE v16i v16_spread_nibbles(const void* p) {
+  __m256i both = _mm256_broadcastq_epi64(_mm_loadl_epi64((const __m128i*)p));
+  return (v16i){_mm256_srlv_epi32(both, _mm256_setr_epi32(0, 0, 4, 4, 8, 8, 12, 12)),
+                _mm256_srlv_epi32(both, _mm256_setr_epi32(16, 16, 20, 20, 24, 24, 28, 28))};
 }
 
 MLXCEL_INLINE float v16_tree(v16 a) {

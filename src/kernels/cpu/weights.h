@@ -29,10 +29,16 @@ MLXCEL_INLINE float load_typed(const uint8_t* p, int type) {
 
 // |count| (1..15) stored values in the first lanes, zeros behind; nothing beyond them is read.
 MLXCEL_INLINE v16 load_typed_first(const uint8_t* p, int type, int count) {
-  float values[16];
-  v16_store(values, v16_zero());
-  for (int i = 0; i < count; ++i) values[i] = load_typed(p + i * type_bytes(type), type);
-  return v16_load(values);
+  if (type == MLXCEL_FORMAT_F32) return v16_load_first((const float*)(const void*)p, count);
+#if defined(__AVX512F__)
+  __m256i values = _mm256_maskz_loadu_epi16((__mmask16)((1u << count) - 1u), p);
+  return type == MLXCEL_FORMAT_F16 ? _mm512_cvtph_ps(values) : _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(values), 16));
+#else
+  uint16_t values[16];
+  _mm256_storeu_si256((__m256i*)values, _mm256_setzero_si256());
+  for (int i = 0; i < count; ++i) values[i] = ((const uint16_t*)(const void*)p)[i];
+  return load_typed16((const uint8_t*)values, type);
+#endif
 }
 
 // |count| values of |type| into f32.
@@ -83,54 +89,68 @@ static const unpack_table_t unpack_tables[9] = {
 
 MLXCEL_INLINE v16_unpack unpack_for(int bits) { return v16_unpack_make(unpack_tables[bits].bytes, unpack_tables[bits].shifts, (1 << bits) - 1); }
 
-typedef struct affine_t {  // scale and bias of a group, ready for sixteen lanes
-  v16 scale, bias;
+// fma(code, scale, bias) of a group, ready for sixteen codes. Where sixteen or 32 weights fit into registers (v4, up to five bits) they are computed once a
+// group and then looked up: |low| and |high| hold the weights of codes 0..15 and 16..31, narrower codes' repeated, so that a code's neighbours above it don't
+// matter. Else |low| is the scale, |high| the bias.
+typedef struct affine_t {
+  v16 low, high;
 } affine_t;
 
-// fma(code, scale, bias) of sixteen codes. Four bits have a table of the group's sixteen weights where a register can hold it.
+#if defined(__AVX512F__)
+#define AFFINE_IS_TABLE(bits) ((bits) <= 5)
+MLXCEL_INLINE v16 code_values(int bits, int first) {
+  const int mask = bits < 4 ? (1 << bits) - 1 : 15;
+  __m512i lanes = _mm512_and_si512(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), _mm512_set1_epi32(mask));
+  return _mm512_cvtepi32_ps(_mm512_add_epi32(lanes, _mm512_set1_epi32(first)));
+}
+#else
+#define AFFINE_IS_TABLE(bits) 0
+MLXCEL_INLINE v16 code_values(int bits, int first) {
+  (void)bits, (void)first;
+  return v16_zero();
+}
+#endif
+
 MLXCEL_INLINE affine_t affine_make(float scale, float bias, int bits) {
   affine_t a = {v16_set1(scale), v16_set1(bias)};
-#if defined(__AVX512F__)
-  if (bits == 4) a.scale = v16_fma(_mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), a.scale, a.bias);
-#endif
-  (void)bits;
+  if (AFFINE_IS_TABLE(bits)) {
+    affine_t table = {v16_fma(code_values(bits, 0), a.low, a.high), bits == 5 ? v16_fma(code_values(bits, 16), a.low, a.high) : v16_zero()};
+    return table;
+  }
   return a;
 }
-MLXCEL_INLINE v16 affine_weights16(const uint8_t* codes, int bits, const v16_unpack* unpack, const affine_t* a) {
-  if (bits == 8) return v16_fma(v16_from_int(v16i_from_u8(codes)), a->scale, a->bias);
+
 #if defined(__AVX512F__)
-  if (bits == 4) {
-    __m512i spread = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(load_codes(codes, 4)), unpack->bytes);
-    return _mm512_permutexvar_ps(_mm512_srlv_epi32(spread, unpack->shifts), a->scale);  // the index's upper bits are ignored
-  }
+// The weights of sixteen codes in the low bits of their lanes.
+MLXCEL_INLINE v16 affine_look_up(__m512i codes, int bits, const affine_t* a) {
+  return bits == 5 ? _mm512_permutex2var_ps(a->low, codes, a->high) : _mm512_permutexvar_ps(codes, a->low);
+}
 #endif
-  return v16_fma(v16_from_int(v16_unpack_codes(unpack, load_codes(codes, bits))), a->scale, a->bias);
+
+// The weights of the sixteen codes at |codes|, in order.
+MLXCEL_INLINE v16 affine_weights16(const uint8_t* codes, int bits, const v16_unpack* unpack, const affine_t* a) {
+#if defined(__AVX512F__)
+  if (bits == 4) {  // broadcast by the load: every quarter of the register has both words twice
+    __m512i both = _mm512_shuffle_epi8(_mm512_broadcastq_epi64(load_codes(codes, 4)), unpack->bytes);
+    return affine_look_up(_mm512_srlv_epi32(both, unpack->shifts), 4, a);
+  }
+  if (AFFINE_IS_TABLE(bits)) return affine_look_up(v16_unpack_shifted(unpack, load_codes(codes, bits)), bits, a);
+#endif
+  v16i values = bits == 8 ? v16i_from_u8(codes) : v16_unpack_codes(unpack, load_codes(codes, bits));
+  return v16_fma(v16_from_int(values), a->low, a->high);
 }
 
 // Four-bit codes are cheapest in another order of lanes: both words of a sixteen are spread over all lanes and shifted, which leaves codes 0, 8, 1, 9, ... in
 // lanes 0, 1, 2, 3. A dot's lanes only meet in its tree, so activations and accumulators can take that order meanwhile.
-MLXCEL_INLINE v16 lanes_to_codes(v16 a, int bits) {
-#if defined(__AVX512F__)
-  if (bits == 4) return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15), a);
-#endif
-  (void)bits;
-  return a;
-}
-MLXCEL_INLINE v16 lanes_from_codes(v16 a, int bits) {
-#if defined(__AVX512F__)
-  if (bits == 4) return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), a);
-#endif
-  (void)bits;
-  return a;
-}
+MLXCEL_INLINE v16 lanes_from_codes(v16 a, int bits) { return bits == 4 ? v16_part_halves(a) : a; }
 MLXCEL_INLINE v16 affine_weights16_in_code_lanes(const uint8_t* codes, int bits, const v16_unpack* unpack, const affine_t* a) {
+  if (bits != 4) return affine_weights16(codes, bits, unpack, a);
+  v16i shifted = v16_spread_nibbles(codes);
 #if defined(__AVX512F__)
-  if (bits == 4) {
-    __m512i both = _mm512_broadcastq_epi64(load_codes(codes, 4));
-    return _mm512_permutexvar_ps(_mm512_srlv_epi32(both, _mm512_setr_epi32(0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28)), a->scale);
-  }
+  return affine_look_up(shifted, 4, a);
+#else
+  return v16_fma(v16_from_int(v16i_and(shifted, unpack->mask)), a->low, a->high);
 #endif
-  return affine_weights16(codes, bits, unpack, a);
 }
 
 // Weights k0 .. k0+count of row |n| into f32 (quantized: k0 and count multiples of the group).
