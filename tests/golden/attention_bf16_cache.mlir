@@ -68,7 +68,7 @@ module @model {
     %19 = arith.index_cast %7 : index to i32
     %20 = arith.constant 2 : i32
     %21 = arith.constant 0x3E800000 : f32
-    %22 = arith.constant 8 : index
+    %22 = arith.constant 4 : index
     %23 = flow.dispatch @kernels::@attention[%22](%2, %3, %8, %0, %1, %13, %14, %15, %16, %17, %18, %19, %20, %21) : (tensor<2x64xf32>, tensor<3x?x2x?x16xbf16>{%5, %7}, tensor<3x?x2x?x16xbf16>{%10, %12}, tensor<2xi32>, tensor<2xi32>, i32, i32, i32, i32, i32, i32, i32, i32, f32) -> tensor<2x64xf32>
     return %23 : tensor<2x64xf32>
   }

@@ -60,7 +60,7 @@ module @operation {
     %11 = arith.constant 5 : i32
     %12 = arith.constant 0 : i32
     %13 = arith.constant 0x3E800000 : f32
-    %14 = arith.constant 12 : index
+    %14 = arith.constant 6 : index
     %15 = flow.dispatch @kernels::@attention[%14](%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13) : (tensor<3x64xf32>, tensor<1x1x2x5x16xf32>, tensor<1x1x2x5x16xf32>, tensor<3xi32>, tensor<3xi32>, i32, i32, i32, i32, i32, i32, i32, i32, f32) -> tensor<3x64xf32>
     return %15 : tensor<3x64xf32>
   }

@@ -121,3 +121,5 @@ uint32_t mlxcel_workgroups_for(int64_t units) {
   if (units >= WORKGROUPS_MAX) return WORKGROUPS_MAX;
   return units > WORKGROUPS_FEW ? WORKGROUPS_FEW : (uint32_t)units;
 }
+
+uint32_t mlxcel_workgroups_for_large(int64_t units) { return units < 1 ? 1 : units > WORKGROUPS_FEW ? WORKGROUPS_FEW : (uint32_t)units; }

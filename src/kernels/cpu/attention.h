@@ -228,11 +228,18 @@ static void attend(queries_t* queries) {
   }
 }
 
-// The rows begin .. end - 1 that end at |end|: active ones of one slot, at most RUN_ROWS.
+// Where the run begins that ends in front of |end|: active rows of one slot, at most RUN_ROWS, or one inactive row.
 MLXCEL_INLINE size_t run_begin(const int32_t* slot, const int32_t* position, size_t end) {
   size_t begin = end - 1;
-  while (begin > 0 && end - begin < RUN_ROWS && position[begin - 1] >= 0 && slot[begin - 1] == slot[end - 1]) --begin;
+  while (position[end - 1] >= 0 && begin > 0 && end - begin < RUN_ROWS && position[begin - 1] >= 0 && slot[begin - 1] == slot[end - 1]) --begin;
   return begin;
+}
+
+// Runs of active rows.
+MLXCEL_INLINE size_t run_count(const int32_t* slot, const int32_t* position, size_t rows) {
+  size_t count = 0;
+  for (size_t end = rows; end > 0; end = run_begin(slot, position, end)) count += position[end - 1] >= 0;
+  return count;
 }
 
 #endif  // MLXCEL_KERNELS_CPU_ATTENTION_H_

@@ -122,13 +122,12 @@ void mlxcel_pinned_attention(MLXCEL_KERNEL_ATTENTION_ARGS) {
   queries.type = kv_type;
   queries.head_dim = head_dim;
   queries.scale = scale;
-  size_t heads_each = (size_t)(heads / kv_heads), unit = 0;
-  for (size_t end = (size_t)active_rows(position, rows), begin; end > 0; end = begin) {  // the last rows see most keys: first
-    begin = end - 1;
-    if (position[end - 1] < 0) continue;
+  size_t heads_each = (size_t)(heads / kv_heads), active = (size_t)active_rows(position, rows), unit = 0, unit_begin, unit_end;
+  share(run_count(slot, position, active) * (size_t)kv_heads, group, groups, &unit_begin, &unit_end);
+  for (size_t end = active, begin; end > 0 && unit < unit_end; end = begin) {  // the last rows see most keys: first
     begin = run_begin(slot, position, end);
-    for (size_t kv_head = 0; kv_head < (size_t)kv_heads; ++kv_head, ++unit) {
-      if (unit % groups != group) continue;
+    for (size_t kv_head = 0; kv_head < (size_t)kv_heads && position[end - 1] >= 0; ++kv_head, ++unit) {
+      if (unit < unit_begin || unit >= unit_end) continue;
       size_t cells = kv_cell(layer, slot_count, slot[begin], kv_heads, kv_head, context, 0, head_dim, kv_type);
       queries.keys = MLXCEL_AT(k_cache) + cells;
       queries.values = MLXCEL_AT(v_cache) + cells;
