@@ -126,11 +126,14 @@ FEW_SCALE = "_mm256_mul_ps(a, _mm256_set1_ps(scale))"
 FEW_TREE = "v8_add_odds(v8_add_pairs(t[0], t[1]), v8_add_pairs(t[2], t[3]))"
 PAIRED_TREE = "_mm256_hadd_ps(_mm256_hadd_ps(t[0], t[1]), _mm256_hadd_ps(t[2], t[3]))"
 SCORES = "  tile_t sums = tree_step1(q, turned, queries, head_dim, 0);\n"
-SCALED_KEYS = (
-    "  float scaled[16 * 64];\n"
-    "  for (int i = 0; i < 16 * head_dim; ++i) scaled[i] = turned[i] * scale;\n"
-    "  turned = scaled;\n"
-    "  scale = 1.0f;\n"
+FEW_SUMS = "  vector_t sums[QUERY_TILE][4], part[QUERY_TILE];\n"
+SCALED_QUERIES = (
+    "  float scaled[QUERY_TILE][512];\n  const float* scaled_q[QUERY_TILE];\n"
+    "  for (int r = 0; r < queries; ++r) {\n"
+    "    for (int d = 0; d < head_dim; ++d) scaled[r][d] = q[r][d] * scale;\n"
+    "    scaled_q[r] = scaled[r];\n"
+    "  }\n"
+    "  q = scaled_q;\n  scale = 1.0f;\n"
 )
 PROBABILITY = "v16 e = v16_exp(v16_sub(v16_load(p + j), v16_set1(m)));"
 VALUE = "acc[r][i] = v16_fma(pv, value[i], acc[r][i]);"
@@ -323,7 +326,7 @@ ATTENTION = tuple(
     for fields, name, edit, case in (
         ("rounding:score", "unfuse-scores", ("attention_scores.h", SCORE, SCORE.replace("v16_fma", "mutate_unfused")), ""),
         ("rounding:score", "unfuse-scores-of-few-queries", ("attention_scores.h", FEW_SCORE, FEW_SCORE.replace("v16_fma", "mutate_unfused")), FEW),
-        ("rounding:scale-after-dot", "scale-before-dot", ("attention_scores.h", SCORES, SCALED_KEYS + SCORES), ""),
+        ("rounding:scale-after-dot", "scale-before-dot", ("attention_scores.h", FEW_SUMS, SCALED_QUERIES + FEW_SUMS), FEW),
         ("rounding:tree", "score-tree-in-f64", ("attention_scores.h", SCORES, sequential_scores("double")), ""),
         ("rounding:tree", "sum-tree-in-f64", TREE_OF_ONE_IN_F64, ""),
         ("rounding:difference", "narrow-difference",
