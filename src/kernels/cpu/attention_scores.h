@@ -23,7 +23,12 @@ MLXCEL_INLINE v16 row_load(const uint8_t* row, int type, int d, int head_dim) {
 }
 
 #define CACHE_LINE 64
+// GCC keeps an array in registers if all loops over it are unrolled early, which it must be told; clang does so by itself, and worse if told.
+#if defined(__clang__)
+#define UNROLL
+#else
 #define UNROLL _Pragma("GCC unroll 4")
+#endif
 
 // The tree over lanes in two halves that meet in few registers: |tree_begin| takes the products of KEY_TILE keys, |tree_end| four of its results. Their keys
 // are TREE_STRIDE apart, as the shuffles leave them.
