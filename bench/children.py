@@ -16,8 +16,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-TIMEOUT_S = 600
+TIMEOUT_S = 1800  # a deep context of a large model with its warm-up takes minutes
 ERROR_LINES = 15
+ERROR_WORD = 80  # characters of an argument that a message repeats
 READ_BYTES = 1 << 16
 
 
@@ -53,7 +54,8 @@ def run_child(command: list[str | Path]) -> Finished:
         text = errors.read()
     if child.returncode != 0:
         tail = "\n".join(text.splitlines()[-ERROR_LINES:])
-        raise BenchError(f"{' '.join(arguments)}\nended with {child.returncode}:\n{tail}")
+        words = (w if len(w) <= ERROR_WORD else f"{w[:ERROR_WORD]}..." for w in arguments)
+        raise BenchError(f"{' '.join(words)}\nended with {child.returncode}:\n{tail}")
     return Finished(output.decode(errors="replace"), text, first_byte_s, _peak_bytes(usage))
 
 

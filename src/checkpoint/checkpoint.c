@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "base/huge_pages.h"
 #include "checkpoint/excerpt.h"
 #include "checkpoint/shard_index.h"
 
@@ -253,3 +254,19 @@ const char* mlxcel_checkpoint_shard_path(const mlxcel_checkpoint_t* checkpoint, 
 }
 
 uint64_t mlxcel_checkpoint_tensor_bytes(const mlxcel_checkpoint_t* checkpoint) { return checkpoint->tensor_bytes; }
+
+// Dense tensors are read in one stream that the processor's prefetcher follows across pages: copying them brings nothing.
+static bool checkpoint_is_mostly_packed(const mlxcel_checkpoint_t* checkpoint) {
+  uint64_t packed = 0;
+  for (size_t i = 0; i < checkpoint->tensor_count; ++i) {
+    if (checkpoint->tensors[i].dtype == MLXCEL_TENSOR_DTYPE_U32) packed += checkpoint->tensors[i].byte_count;
+  }
+  return packed > checkpoint->tensor_bytes / 2;
+}
+
+uint64_t mlxcel_checkpoint_move_to_huge_pages(const mlxcel_checkpoint_t* checkpoint, const atomic_bool* stop) {
+  if (!checkpoint_is_mostly_packed(checkpoint) || !mlxcel_huge_pages_suit(checkpoint->tensor_bytes)) return 0;
+  uint64_t moved = 0;
+  for (size_t i = 0; i < checkpoint->shard_count; ++i) moved += mlxcel_mapped_file_move_to_huge_pages(mlxcel_safetensors_map(checkpoint->shards[i]), stop);
+  return moved;
+}

@@ -7,6 +7,8 @@
 #ifndef MLXCEL_CHECKPOINT_CHECKPOINT_H_
 #define MLXCEL_CHECKPOINT_CHECKPOINT_H_
 
+#include <stdatomic.h>
+
 #include "checkpoint/model_config.h"
 #include "checkpoint/safetensors.h"
 
@@ -25,6 +27,10 @@ size_t mlxcel_checkpoint_shard_count(const mlxcel_checkpoint_t* checkpoint);
 const char* mlxcel_checkpoint_shard_path(const mlxcel_checkpoint_t* checkpoint, size_t index);
 // Bytes of all tensors together.
 uint64_t mlxcel_checkpoint_tensor_bytes(const mlxcel_checkpoint_t* checkpoint);
+
+// Moves the mapped files onto huge pages (base/huge_pages.h) if that suits: most of the bytes are packed codes, whose reading unpacking bounds and not memory,
+// and enough memory is free. Any thread may read the tensors meanwhile. Returns the bytes moved, 0 if it doesn't suit.
+uint64_t mlxcel_checkpoint_move_to_huge_pages(const mlxcel_checkpoint_t* checkpoint, const atomic_bool* stop);
 
 // A module's matrix [out_features, in_features], dense or quantized, with every shape checked against each other.
 typedef struct mlxcel_matrix_t {

@@ -275,6 +275,8 @@ void mlxcel_safetensors_close(mlxcel_safetensors_t* file) {
   free(file);
 }
 
+const mlxcel_mapped_file_t* mlxcel_safetensors_map(const mlxcel_safetensors_t* file) { return &file->map; }
+
 size_t mlxcel_safetensors_tensor_count(const mlxcel_safetensors_t* file) { return file->tensor_count; }
 
 const mlxcel_tensor_t* mlxcel_safetensors_tensor_at(const mlxcel_safetensors_t* file, size_t index) {

@@ -30,6 +30,9 @@ iree_status_t mlxcel_safetensors_open(const char* path, mlxcel_safetensors_t** o
 iree_status_t mlxcel_safetensors_parse(const uint8_t* data, size_t size, const char* origin, mlxcel_safetensors_t** out_file);
 void mlxcel_safetensors_close(mlxcel_safetensors_t* file);
 
+// The mapped file; empty if the bytes are the caller's.
+const mlxcel_mapped_file_t* mlxcel_safetensors_map(const mlxcel_safetensors_t* file);
+
 size_t mlxcel_safetensors_tensor_count(const mlxcel_safetensors_t* file);
 // Sorted by name (bytewise).
 const mlxcel_tensor_t* mlxcel_safetensors_tensor_at(const mlxcel_safetensors_t* file, size_t index);

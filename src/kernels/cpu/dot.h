@@ -5,8 +5,13 @@
 
 #include "kernels/cpu/weights.h"
 
-#define DOT_OUTPUTS 4   // weight rows at a time in a tile
-#define DOT_BLOCK 1024  // elements of k at a time: four unpacked rows fit half of a 32 KiB first-level cache
+#define DOT_OUTPUTS 4  // weight rows at a time in a tile
+// Elements of k at a time in a tile: four unpacked rows fit half of a 32 KiB first-level cache, on v3 the rows of x that meet them four times fit too.
+#if defined(__AVX512F__)
+#define DOT_BLOCK 1024
+#else
+#define DOT_BLOCK 512
+#endif
 #define DOT_ROWS 128    // rows of x at a time: bounds the accumulators kept on the stack to 34 KiB
 #define DOT_FEW_ROWS 8  // up to here weights are used as they are unpacked, by all rows of x at once (v4, whose registers hold the sums)
 #define DOT_FEW_SUMS 16
@@ -36,8 +41,8 @@ MLXCEL_INLINE void prefetch_lines(const uint8_t* p, int bytes) {
 typedef struct dot_rows_t {  // what a block of dots reads
   const matrix_t* m;
   const size_t* n;  // [outputs]
-  const float* x;
-  const size_t* x_at;  // [rows]: where each row of x begins
+  const float* x;   // of the block
+  size_t x_stride;  // from one row of x to the next
   int k0, count;
   const float *scales, *biases;  // of n[0]'s groups in the block, widened; those of the next row |group_stride| values on
   int group_stride;
@@ -63,7 +68,8 @@ MLXCEL_INLINE void dot_affine(const dot_rows_t* d, int bits, int group_log2, int
   const uint8_t* codes[DOT_FEW_ROWS];
   v16 sum[DOT_FEW_SUMS];  // not |acc| itself: stores through it might change the codes, as far as the compiler knows
   for (int o = 0; o < outputs; ++o) codes[o] = d->m->w + (d->n[o] * (size_t)d->m->width + (size_t)d->k0) * (size_t)bits / 8;
-  const float* x = d->x + d->k0;
+  const float* x = d->x;
+  const size_t x_stride = d->x_stride;
   const bool in_code_lanes = rows == 1;
   const v16_unpack unpack = unpack_for(bits);
   for (int i = 0; i < rows * outputs; ++i) sum[i] = d->first ? v16_zero() : acc[i];
@@ -82,7 +88,7 @@ MLXCEL_INLINE void dot_affine(const dot_rows_t* d, int bits, int group_log2, int
         v16 w[DOT_FEW_ROWS];
         for (int o = 0; o < outputs; ++o) w[o] = affine_weights16(codes[o], bits, &unpack, &a[o]);
         for (int r = 0; r < rows; ++r) {
-          v16 xv = v16_load(x + d->x_at[r]);
+          v16 xv = v16_in_register(v16_load(x + (size_t)r * x_stride));
           for (int o = 0; o < outputs; ++o) sum[r * outputs + o] = v16_fma(xv, w[o], sum[r * outputs + o]);
         }
       }
@@ -102,7 +108,8 @@ MLXCEL_INLINE void dot_dense(const dot_rows_t* d, int type, int rows, int output
   v16 sum[DOT_FEW_SUMS];
   for (int i = 0; i < rows * outputs; ++i) sum[i] = v16_zero();
   for (int o = 0; o < outputs; ++o) w[o] = m->w + (d->n[o] * (size_t)m->width + (size_t)d->k0) * (size_t)type_bytes(type);
-  const float* x = d->x + d->k0;
+  const float* x = d->x;
+  const size_t x_stride = d->x_stride;
   int k = 0;
   for (; k + 16 <= d->count; k += 16) {
     v16 wv[DOT_FEW_ROWS];
@@ -112,14 +119,15 @@ MLXCEL_INLINE void dot_dense(const dot_rows_t* d, int type, int rows, int output
     }
     for (int o = 0; o < outputs; ++o) wv[o] = load_typed16(w[o] + k * type_bytes(type), type);
     for (int r = 0; r < rows; ++r) {
-      v16 xv = v16_load(x + d->x_at[r] + k);
+      v16 xv = v16_load(x + (size_t)r * x_stride + k);
+      if (rows > 1) xv = v16_in_register(xv);
       for (int o = 0; o < outputs; ++o) sum[r * outputs + o] = v16_fma(xv, wv[o], sum[r * outputs + o]);
     }
   }
   if (k < d->count) {
     int rest = d->count - k;
     for (int r = 0; r < rows; ++r) {
-      v16 xv = v16_load_first(x + d->x_at[r] + k, rest);
+      v16 xv = v16_load_first(x + (size_t)r * x_stride + k, rest);
       for (int o = 0; o < outputs; ++o) {
         v16 wv = load_typed_first(w[o] + k * type_bytes(type), type, rest);
         sum[r * outputs + o] = v16_select_first(v16_fma(xv, wv, sum[r * outputs + o]), sum[r * outputs + o], rest);
@@ -190,13 +198,6 @@ typedef struct row_groups_t {
   _Alignas(64) float scales[DOT_GROUP_VALUES_MAX + 16], biases[DOT_GROUP_VALUES_MAX + 16];
 } row_groups_t;
 
-MLXCEL_INLINE void widen_values(const uint8_t* p, int type, int count, float* out) {
-  prefetch_lines(p + count * type_bytes(type), count * type_bytes(type));  // what the next call reads
-  int i = 0;
-  for (; i + 16 <= count; i += 16) v16_store(out + i, load_typed16(p + i * type_bytes(type), type));
-  if (i < count) v16_store(out + i, load_typed_first(p + i * type_bytes(type), type, count - i));
-}
-
 // Scales and biases of |rows| rows of w in a block of k, |groups| a row. Rows side by side are one run.
 static void widen_rows(const matrix_t* m, const size_t* n, int rows, int k0, int groups, row_groups_t* out) {
   const int type = MLXCEL_FORMAT_TYPE(m->format), group_log2 = MLXCEL_FORMAT_GROUP_LOG2(m->format), row_groups = m->width >> group_log2;
@@ -204,6 +205,8 @@ static void widen_rows(const matrix_t* m, const size_t* n, int rows, int k0, int
   const int step = is_run ? rows : 1;
   for (int o = 0; o < rows; o += step) {
     size_t first = (n[o] * (size_t)row_groups + (size_t)(k0 >> group_log2)) * (size_t)type_bytes(type);
+    prefetch_lines(m->s + first + (size_t)(step * groups * type_bytes(type)), step * groups * type_bytes(type));  // what the next call reads
+    prefetch_lines(m->b + first + (size_t)(step * groups * type_bytes(type)), step * groups * type_bytes(type));
     widen_values(m->s + first, type, step * groups, out->scales + o * groups);
     widen_values(m->b + first, type, step * groups, out->biases + o * groups);
   }
@@ -224,15 +227,15 @@ MLXCEL_INLINE int widened_rows(int groups, int outputs) {
   return rows;
 }
 
-// Sums of rows of x (at x_at) against PROJECT_OUTPUTS rows of w, |outputs| at a time by |block|: one row's into acc[o], several rows' trees into
+// Sums of rows of x against PROJECT_OUTPUTS rows of w, |outputs| at a time by |block|: one row's into acc[o], several rows' trees into
 // sums[o / outputs * 16 + r * outputs + o % outputs].
-MLXCEL_INLINE void dot_outputs(const matrix_t* m, const float* x, const size_t* x_at, const size_t n[PROJECT_OUTPUTS], dot_block_fn block, int outputs,
-                               v16* acc, int block_sums, float* sums) {
+MLXCEL_INLINE void dot_outputs(const matrix_t* m, const float* x, const size_t n[PROJECT_OUTPUTS], dot_block_fn block, int outputs, v16* acc, int block_sums,
+                               float* sums) {
   const int bits = MLXCEL_FORMAT_BITS(m->format), element_bits = bits ? bits : 8 * type_bytes(MLXCEL_FORMAT_TYPE(m->format));
   const int longest = bits ? DOT_LONG_BLOCK : m->width;
   _Alignas(64) float ordered[DOT_LONG_BLOCK];
   row_groups_t widened;
-  dot_rows_t d = {.m = m, .x_at = x_at};
+  dot_rows_t d = {.m = m, .x_stride = (size_t)m->width};
   dot_rows_prepare_prefetch(&d, (size_t)m->width * (size_t)element_bits / 8, (size_t)outputs);
   for (d.k0 = 0; d.k0 < m->width; d.k0 += longest) {
     d.count = m->width - d.k0 < longest ? m->width - d.k0 : longest;
@@ -255,9 +258,8 @@ MLXCEL_INLINE void dot_outputs(const matrix_t* m, const float* x, const size_t* 
 
 // One row, PROJECT_OUTPUTS outputs, one tree.
 static void project_row(const matrix_t* m, const float* x, const size_t n[PROJECT_OUTPUTS], float* y) {
-  const size_t x_at[1] = {0};
   v16 acc[PROJECT_OUTPUTS];
-  dot_outputs(m, x, x_at, n, dot_block_1, row_outputs(m), acc, row_outputs(m), NULL);
+  dot_outputs(m, x, n, dot_block_1, row_outputs(m), acc, row_outputs(m), NULL);
   v16_store(y, v16_tree_of_16(acc));
 }
 
@@ -266,17 +268,30 @@ static void dot_block_2(const dot_rows_t* d, v16* acc) { dot_block(d, 2, 8, 8, a
 static void dot_block_4(const dot_rows_t* d, v16* acc) { dot_block(d, 4, 4, 4, acc); }
 static void dot_block_8(const dot_rows_t* d, v16* acc) { dot_block(d, 8, 2, 2, acc); }
 
-// Two to eight rows, sixteen sums a tree: 2 x 8, 4 x 4 or 8 x 2 of rows and outputs; rows beyond the last repeat it.
-static void project_few(const matrix_t* m, const float* x, int rows, const size_t n[PROJECT_OUTPUTS], float* y, size_t y_stride) {
-  const int tile = rows <= 2 ? 2 : rows <= 4 ? 4 : 8, outputs = DOT_FEW_SUMS / tile;
-  size_t x_at[DOT_FEW_ROWS];
+// Two, four or eight rows, sixteen sums a tree: 2 x 8, 4 x 4 or 8 x 2 of rows and outputs.
+static void project_tile_of_few(const matrix_t* m, const float* x, int rows, const size_t n[PROJECT_OUTPUTS], float* y, size_t y_stride) {
+  const int outputs = DOT_FEW_SUMS / rows;
   v16 acc[PROJECT_OUTPUTS * DOT_FEW_ROWS];
   float sums[PROJECT_OUTPUTS * DOT_FEW_ROWS];
-  for (int r = 0; r < tile; ++r) x_at[r] = (size_t)(r < rows ? r : rows - 1) * (size_t)m->width;
-  dot_outputs(m, x, x_at, n, tile == 2 ? dot_block_2 : tile == 4 ? dot_block_4 : dot_block_8, outputs, acc, DOT_FEW_SUMS, sums);
+  dot_outputs(m, x, n, rows == 2 ? dot_block_2 : rows == 4 ? dot_block_4 : dot_block_8, outputs, acc, DOT_FEW_SUMS, sums);
   for (int r = 0; r < rows; ++r) {
     float* row = y + (size_t)r * y_stride;
     for (int o = 0; o < PROJECT_OUTPUTS; ++o) row[o] = sums[o / outputs * DOT_FEW_SUMS + r * outputs + o % outputs];
+  }
+}
+
+// Two to eight rows, in powers of two.
+static void project_few(const matrix_t* m, const float* x, int rows, const size_t n[PROJECT_OUTPUTS], float* y, size_t y_stride) {
+  for (int tile = DOT_FEW_ROWS; rows > 0; tile /= 2) {
+    if (rows < tile) continue;
+    if (tile == 1) {
+      project_row(m, x, n, y);
+    } else {
+      project_tile_of_few(m, x, tile, n, y, y_stride);
+    }
+    rows -= tile;
+    x += (size_t)tile * (size_t)m->width;
+    y += (size_t)tile * y_stride;
   }
 }
 #endif
@@ -306,7 +321,7 @@ MLXCEL_INLINE void tile_block(const float* const x[TILE_ROWS], const float* w, i
     v16 wv[DOT_OUTPUTS];
     for (int o = 0; o < DOT_OUTPUTS; ++o) wv[o] = v16_load(w + o * DOT_BLOCK + k);
     for (int r = 0; r < TILE_ROWS; ++r) {
-      v16 xv = v16_load(x[r] + k);
+      v16 xv = v16_in_register(v16_load(x[r] + k));
       for (int o = 0; o < DOT_OUTPUTS; ++o) sum[r][o] = v16_fma(xv, wv[o], sum[r][o]);
     }
   }

@@ -17,6 +17,11 @@ typedef __m512i v16i;
 MLXCEL_INLINE v16 v16_zero(void) { return _mm512_setzero_ps(); }
 MLXCEL_INLINE v16 v16_set1(float x) { return _mm512_set1_ps(x); }
 MLXCEL_INLINE v16 v16_load(const float* p) { return _mm512_loadu_ps(p); }
+// a, loaded once: without it compilers repeat the load in every operation that uses it.
+MLXCEL_INLINE v16 v16_in_register(v16 a) {
+  __asm__("" : "+v"(a));
+  return a;
+}
 // Four lanes each to p, p + stride, ...
 MLXCEL_INLINE void v16_store_quarters(float* p, size_t stride, v16 a) {
   _mm_storeu_ps(p, _mm512_castps512_ps128(a));
@@ -119,6 +124,7 @@ MLXCEL_INLINE void v16_store(float* p, v16 a) {
   _mm256_storeu_ps(p, a.lo);
   _mm256_storeu_ps(p + 8, a.hi);
 }
+MLXCEL_INLINE v16 v16_in_register(v16 a) { return a; }
 MLXCEL_INLINE void v16_store_quarters(float* p, size_t stride, v16 a) {
   _mm_storeu_ps(p, _mm256_castps256_ps128(a.lo));
   _mm_storeu_ps(p + stride, _mm256_extractf128_ps(a.lo, 1));

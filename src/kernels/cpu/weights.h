@@ -153,17 +153,37 @@ MLXCEL_INLINE v16 affine_weights16_in_code_lanes(const uint8_t* codes, int bits,
 #endif
 }
 
+// |count| values of |type|, widened; |out| has room for whole sixteens.
+MLXCEL_INLINE void widen_values(const uint8_t* p, int type, int count, float* out) {
+  int i = 0;
+  for (; i + 16 <= count; i += 16) v16_store(out + i, load_typed16(p + i * type_bytes(type), type));
+  if (i < count) v16_store(out + i, load_typed_first(p + i * type_bytes(type), type, count - i));
+}
+
+#define ROW_GROUPS 64  // groups of a row whose scales are widened at a time
+
+// |groups| groups of codes into f32.
+MLXCEL_INLINE void affine_groups(const uint8_t* codes, const float* scales, const float* biases, int groups, int bits, int group, float* out) {
+  const v16_unpack unpack = unpack_for(bits);
+  for (int g = 0; g < groups; ++g) {
+    affine_t a = affine_make(scales[g], biases[g], bits);
+    for (int j = 0; j < group; j += 16, codes += 2 * bits, out += 16) v16_store(out, affine_weights16(codes, bits, &unpack, &a));
+  }
+}
+
 // Weights k0 .. k0+count of row |n| into f32 (quantized: k0 and count multiples of the group).
 MLXCEL_INLINE void affine_row(const matrix_t* m, size_t n, int k0, int count, int bits, float* out) {
-  int group_log2 = MLXCEL_FORMAT_GROUP_LOG2(m->format), type = MLXCEL_FORMAT_TYPE(m->format), group = 1 << group_log2;
-  const v16_unpack unpack = unpack_for(bits);
-  size_t first_group = n * (size_t)(m->width >> group_log2) + (size_t)(k0 >> group_log2);
-  const uint8_t* scales = m->s + first_group * (size_t)type_bytes(type);
-  const uint8_t* biases = m->b + first_group * (size_t)type_bytes(type);
+  const int group_log2 = MLXCEL_FORMAT_GROUP_LOG2(m->format), type = MLXCEL_FORMAT_TYPE(m->format);
+  const int all = count >> group_log2;
+  const size_t first = n * (size_t)(m->width >> group_log2) + (size_t)(k0 >> group_log2);
   const uint8_t* codes = m->w + (n * (size_t)m->width + (size_t)k0) * (size_t)bits / 8;
-  for (int g = 0; g < count >> group_log2; ++g) {
-    affine_t a = affine_make(load_typed(scales + g * type_bytes(type), type), load_typed(biases + g * type_bytes(type), type), bits);
-    for (int j = 0; j < group; j += 16, codes += 2 * bits, out += 16) v16_store(out, affine_weights16(codes, bits, &unpack, &a));
+  for (int done = 0; done < all; done += ROW_GROUPS) {
+    _Alignas(64) float scales[ROW_GROUPS], biases[ROW_GROUPS];
+    int groups = all - done < ROW_GROUPS ? all - done : ROW_GROUPS;
+    size_t at = (first + (size_t)done) * (size_t)type_bytes(type), element = (size_t)done << group_log2;
+    widen_values(m->s + at, type, groups, scales);
+    widen_values(m->b + at, type, groups, biases);
+    affine_groups(codes + element * (size_t)bits / 8, scales, biases, groups, bits, 1 << group_log2, out + element);
   }
 }
 

@@ -1,0 +1,69 @@
+"""What a process that waits for input costs: processor time of `mlxcel chat` between two lines."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from children import BenchError
+
+SETTLE_S = 1.0  # after an answer, so that its last work isn't counted
+ANSWER_TIMEOUT_S = 120.0
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process with all its threads, from /proc."""
+    # The name, in parentheses, may hold spaces; utime and stime are fields 14 and 15 of the line.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure_idle(command: list[object], seconds: float) -> float:
+    """The share of one processor that a chat uses while it waits, after it answered a line."""
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        child = subprocess.Popen(
+            [str(word) for word in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+        try:
+            return _wait_and_measure(child, seconds)
+        except BenchError as error:
+            errors.seek(0)
+            raise BenchError(f"{error}\n{errors.read()}") from error
+        finally:
+            child.kill()
+            child.communicate()
+
+
+def _wait_and_measure(child: subprocess.Popen, seconds: float) -> float:
+    child.stdin.write(b"Hello\n")
+    child.stdin.flush()
+    _await_line(child)
+    time.sleep(SETTLE_S)
+    used, begin = cpu_seconds(child.pid), time.monotonic()
+    time.sleep(seconds)
+    used = cpu_seconds(child.pid) - used
+    elapsed = time.monotonic() - begin
+    if child.poll() is not None:
+        raise BenchError("the chat ended instead of waiting")
+    return used / elapsed
+
+
+def _await_line(child: subprocess.Popen) -> None:
+    """Until the answer's last character, a newline; the model's own newlines are no matter."""
+    end = time.monotonic() + ANSWER_TIMEOUT_S
+    output = b""
+    while not output.endswith(b"\n"):
+        left = end - time.monotonic()
+        if left <= 0 or not select.select([child.stdout], [], [], left)[0]:
+            raise BenchError(f"the chat gave no answer within {ANSWER_TIMEOUT_S:.0f} s")
+        piece = os.read(child.stdout.fileno(), 4096)
+        if not piece:
+            raise BenchError("the chat ended without an answer")
+        output += piece
