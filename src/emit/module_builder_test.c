@@ -220,7 +220,10 @@ static void emit_workgroups_are_bounded(void** state) {
   static const struct {
     int64_t out_features;
     const char* groups;
-  } rows[] = {{1, " = arith.constant 1 : index\n"}, {17, " = arith.constant 2 : index\n"}, {2000, " = arith.constant 15 : index\n"}, {1 << 20, " = arith.constant 128 : index\n"}};
+  } rows[] = {{1, " = arith.constant 1 : index\n"},
+              {17, " = arith.constant 2 : index\n"},
+              {2000, " = arith.constant 15 : index\n"},
+              {1 << 20, " = arith.constant 128 : index\n"}};
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
     char* text = matmul_text(rows[i].out_features);
     const char* dispatch = strstr(text, "flow.dispatch @kernels::@matmul[");
