@@ -147,6 +147,10 @@ class Exact:
         """Marks a place where the engine's result carries `ulps` roundings of relative size u."""
         return values
 
+    def stored(self, values: np.ndarray) -> np.ndarray:
+        """Marks what goes into the KV cache."""
+        return values
+
 
 class Perturbed(Exact):
     """Exact arithmetic plus random local errors of the size that f32 arithmetic makes."""
@@ -164,6 +168,18 @@ class Perturbed(Exact):
     def rounded(self, values: np.ndarray, ulps: float | np.ndarray) -> np.ndarray:
         """values * (1 + ulps*u*noise), elementwise."""
         return values * (1 + UNIT_ROUNDOFF * ulps * self._random.normal(values.shape))
+
+
+class NarrowCache(Exact):
+    """Exact arithmetic, but keys and values carry the error of one rounding to a narrower dtype."""
+
+    def __init__(self, seed: int, unit: float) -> None:
+        self._random = SeededRandom(seed)
+        self._unit = unit
+
+    def stored(self, values: np.ndarray) -> np.ndarray:
+        """Uniform between -unit and unit, relative: a standard deviation of unit / sqrt(3)."""
+        return values * (1 + self._unit / math.sqrt(3) * self._random.normal(values.shape))
 
 
 def dot_roundings(length: int) -> int:
@@ -299,8 +315,8 @@ class Oracle:
         )
         keys, values = cache[layer]
         start = len(keys)
-        keys = np.concatenate([keys, self._rotate(key, start, ops)])
-        values = np.concatenate([values, value])
+        keys = np.concatenate([keys, ops.stored(self._rotate(key, start, ops))])
+        values = np.concatenate([values, ops.stored(value)])
         cache[layer] = (keys, values)
         mixed = self._mix(self._rotate(query, start, ops), keys, values, start, ops)
         return self._linear(f"{base}.self_attn.o_proj", mixed.reshape(len(rows), -1), ops)
@@ -367,13 +383,35 @@ def rounding_bound(
     error of another kind (a 16-bit rounding, 2^-11 or 2^-8) is thousands of times larger and does
     not pass.
     """
+    return factor * _worst_deviation(oracle, exact, [Perturbed(trial) for trial in range(trials)])
+
+
+def storage_bound(
+    oracle: Oracle,
+    exact: Result,
+    digits: int,
+    trials: int = BOUND_TRIALS,
+    factor: float = BOUND_FACTOR,
+) -> float:
+    """How far logits may be from `exact.logits` because keys and values are stored narrower.
+
+    Rounding to a significand of `digits` binary digits moves a value by at most 2^-digits of
+    itself (11 for f16 above its subnormals, 8 for bf16), either way: with independent, centred
+    errors of that size, `NarrowCache` samples the modelled distribution of the logits' errors as
+    rounding_bound does for arithmetic, and `factor` widens the largest seen in the same way. It
+    bounds the storage alone: rounding_bound comes on top.
+    """
+    passes = [NarrowCache(trial, 2.0**-digits) for trial in range(trials)]
+    return factor * _worst_deviation(oracle, exact, passes)
+
+
+def _worst_deviation(oracle: Oracle, exact: Result, passes: list[Exact]) -> float:
+    """The largest deviation of a logit from `exact.logits` over passes with errors."""
     worst = 0.0
-    for trial in range(trials):
-        noisy = oracle.generate(
-            exact.prompt_ids, len(exact.ids), forced=exact.ids, ops=Perturbed(trial)
-        )
+    for ops in passes:
+        noisy = oracle.generate(exact.prompt_ids, len(exact.ids), forced=exact.ids, ops=ops)
         worst = max(worst, float(np.max(np.abs(noisy.logits - exact.logits))))
-    return factor * worst
+    return worst
 
 
 def parse_ids(text: str) -> list[int]:

@@ -59,6 +59,9 @@ typedef struct mlxcel_engine_options_t {
   // Polled while compiling; true stops with MLXCEL_ERROR_CANCELLED. May be NULL.
   bool (*cancelled)(void* user_data);
   void* user_data;
+  // What keys and values are stored as: "f32", "f16", "bf16"; NULL = "f32". f16 and bf16 take half the memory and round each value once. Profile pinned-f32
+  // only: elsewhere the checkpoint decides, and any value but NULL is refused.
+  const char* kv_dtype;
 } mlxcel_engine_options_t;
 void mlxcel_engine_options_initialize(mlxcel_engine_options_t* out_options);
 
@@ -106,6 +109,8 @@ typedef struct mlxcel_engine_info_t {
   const int32_t* eos_ids;                // union of config, generation config and tokenizer
   size_t eos_count;
   mlxcel_sampling_t default_sampling;  // from generation_config.json
+  const char* kv_dtype;                // "f32", "f16", "bf16": kv_bytes hold keys and values of the whole context of every slot
+  uint64_t kv_token_bytes;             // of kv_bytes, those of one position of one slot
 } mlxcel_engine_info_t;
 // Views into the engine.
 const mlxcel_engine_info_t* mlxcel_engine_info(const mlxcel_engine_t* engine);

@@ -28,6 +28,19 @@ static iree_status_t api_check_profile(const char* name, const char* precision, 
   return strcmp(profile->precision, *out_precision) == 0 ? iree_ok_status() : api_precision_refused(profile, *out_precision);
 }
 
+static iree_status_t api_check_kv_dtype(const mlxcel_profile_t* profile, const char* name, mlxcel_dtype_t* out_dtype) {
+  *out_dtype = MLXCEL_DTYPE_F32;
+  if (!name || !name[0]) return iree_ok_status();
+  if (strcmp(profile->precision, "checkpoint") == 0) {
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT,
+                            "KV cache dtype '%s' (kv_dtype, --kv-dtype) isn't a choice under profile %s, where the checkpoint decides; leave it out, or use "
+                            "profile " MLXCEL_PROFILE_PINNED_F32,
+                            name, profile->name);
+  }
+  if (mlxcel_dtype_parse(iree_make_cstring_view(name), out_dtype) && *out_dtype <= MLXCEL_DTYPE_BF16) return iree_ok_status();
+  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "KV cache dtype '%s' (kv_dtype, --kv-dtype) is unknown; valid: f32, f16, bf16", name);
+}
+
 static bool api_ends_with(const char* text, const char* end) {
   size_t size = strlen(text), end_size = strlen(end);
   return size >= end_size && strcmp(text + size - end_size, end) == 0;
@@ -62,6 +75,7 @@ iree_status_t mlxcel_api_settings_resolve(const mlxcel_engine_options_t* options
   }
   IREE_RETURN_IF_ERROR(api_check_model_folder(options->model_folder));
   IREE_RETURN_IF_ERROR(api_check_profile(resolved->profile, options->precision, &resolved->precision));
+  IREE_RETURN_IF_ERROR(api_check_kv_dtype(mlxcel_profile_find(iree_make_cstring_view(resolved->profile)), options->kv_dtype, &out_settings->kv_dtype));
   return mlxcel_kernel_level_select(iree_make_cstring_view(api_text_or(options->cpu_level, "")), &out_settings->level);
 }
 
@@ -96,6 +110,7 @@ iree_status_t mlxcel_api_build_emit(const mlxcel_api_settings_t* settings, mlxce
   mlxcel_emit_options_t emit_options;
   mlxcel_emit_options_initialize(&emit_options);
   emit_options.profile = iree_make_cstring_view(settings->options.profile);
+  emit_options.kv_dtype = settings->kv_dtype;
   IREE_RETURN_IF_ERROR(mlxcel_family_emit(build->checkpoint, &emit_options, &build->emitted));
   build->has_emitted = true;
   return api_build_find_compiler(settings, build);

@@ -17,6 +17,7 @@
 typedef struct mlxcel_api_settings_t {
   mlxcel_engine_options_t options;
   mlxcel_kernel_level_t level;
+  mlxcel_dtype_t kv_dtype;  // F32 also where the checkpoint decides
 } mlxcel_api_settings_t;
 
 typedef struct mlxcel_api_build_t {

@@ -129,6 +129,8 @@ static void api_engine_fill_info(mlxcel_engine_t* engine, const mlxcel_api_setti
   info->threads = mlxcel_device_thread_count(engine->device);
   info->weight_bytes = mlxcel_checkpoint_tensor_bytes(engine->build.checkpoint);
   info->kv_bytes = mlxcel_program_kv_bytes(engine->program);
+  info->kv_dtype = mlxcel_dtype_name(engine->build.emitted.kv_dtype);
+  info->kv_token_bytes = info->kv_bytes / ((uint64_t)engine->slot_count * info->context);
   info->copied_weight_bytes = mlxcel_program_copied_parameter_bytes(engine->program);
   info->cache_hit = engine->build.artifact.was_cached;
   info->has_chat_template = mlxcel_tokenizer_has_chat_template(engine->tokenizer);

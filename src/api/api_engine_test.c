@@ -162,6 +162,8 @@ static void api_engine_reports_what_it_loaded(void** state) {
   assert_true(info->weight_bytes > 200000 && info->copied_weight_bytes < info->weight_bytes);
   // K and V, f32, 2 layers, 2 slots, 2 heads of 16.
   assert_int_equal(info->kv_bytes, 2 * 4 * 2 * 2 * 2 * 16 * TEST_CONTEXT);
+  assert_int_equal(info->kv_token_bytes, 2 * 4 * 2 * 2 * 16);
+  assert_string_equal(info->kv_dtype, "f32");
   assert_true(info->cache_hit && info->compile_seconds == 0.0 && info->load_seconds > 0.0);
   assert_true(info->has_chat_template);
   assert_int_equal(info->bos_id, TEST_BOS);

@@ -82,6 +82,21 @@ static json_t* inspect_make_config(const mlxcel_model_config_t* config) {
                    "rope", inspect_rope_name(config->rope.kind), "rope_theta", config->rope.theta, "eos_ids", inspect_make_ids(&config->eos_ids));
 }
 
+// Keys and values of every layer, for one sequence: what each dtype of the cache would take.
+static json_t* inspect_make_kv_cache(const mlxcel_model_config_t* config) {
+  static const mlxcel_dtype_t dtypes[] = {MLXCEL_DTYPE_F32, MLXCEL_DTYPE_F16, MLXCEL_DTYPE_BF16};
+  json_t* report = json_object();
+  for (size_t i = 0; i < IREE_ARRAYSIZE(dtypes); ++i) {
+    json_int_t token =
+        2 * (json_int_t)config->layer_count * (json_int_t)config->kv_head_count * (json_int_t)config->head_dim * (json_int_t)mlxcel_dtype_size(dtypes[i]);
+    json_t* entry = json_pack("{s:I, s:I}", "bytes_per_1000_tokens", 1000 * token, "bytes_of_context", token * (json_int_t)config->max_position_embeddings);
+    if (json_object_set_new(report, mlxcel_dtype_name(dtypes[i]), entry) == 0) continue;
+    json_decref(report);
+    return NULL;
+  }
+  return report;
+}
+
 static iree_status_t inspect_add_quantization(const mlxcel_quantization_table_t* table, json_t* report) {
   if (!table->present) return inspect_set(report, "quantization", json_null());
   return inspect_set(
@@ -139,6 +154,7 @@ static iree_status_t inspect_fill(const mlxcel_checkpoint_t* checkpoint, json_t*
   IREE_RETURN_IF_ERROR(inspect_set(report, "family", mlxcel_json_string_any(config->model_type)));
   IREE_RETURN_IF_ERROR(inspect_add_verdict(inspect_try_run(checkpoint), report));
   IREE_RETURN_IF_ERROR(inspect_set(report, "config", inspect_make_config(config)));
+  IREE_RETURN_IF_ERROR(inspect_set(report, "kv_cache", inspect_make_kv_cache(config)));
   IREE_RETURN_IF_ERROR(inspect_add_quantization(&config->quantization, report));
   IREE_RETURN_IF_ERROR(inspect_add_shards(checkpoint, report));
   IREE_RETURN_IF_ERROR(inspect_set(report, "tensor_count", json_integer((json_int_t)mlxcel_checkpoint_tensor_count(checkpoint))));

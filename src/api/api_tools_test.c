@@ -74,6 +74,13 @@ static void api_options_out_of_range_are_refused_by_value(void** state) {
   options.precision = "bf16";
   expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "precision 'bf16' isn't one of profile pinned-f32; valid: f32 (16-bit activations");
   options = make_options(state);
+  options.kv_dtype = "q8";
+  expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "KV cache dtype 'q8' (kv_dtype, --kv-dtype) is unknown; valid: f32, f16, bf16");
+  options = make_options(state);
+  options.profile = "mlx-cpu-0.32.4";
+  options.kv_dtype = "f32";
+  expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "isn't a choice under profile mlx-cpu-0.32.4, where the checkpoint decides");
+  options = make_options(state);
   options.slots = 1025;
   expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "1025 slots");
   options = make_options(state);

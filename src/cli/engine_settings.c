@@ -16,6 +16,7 @@
 static const char* const devices[] = {"local-task", "local-sync", "cuda", "hip", "metal", NULL};
 static const char* const profiles[] = {"pinned-f32", "mlx-cpu-0.32.4", NULL};  // those that run models, the default first; cli_profile_choices_test compares
 static const char* const precisions[] = {"f32", "f16", "bf16", "checkpoint", NULL};
+static const char* const kv_dtypes[] = {"f32", "f16", "bf16", NULL};
 static const char* const quants[] = {"packed", "dense", NULL};
 static const char* const backends[] = {"xla", NULL};
 static const char* const cpu_levels[] = {"v3", "v4", NULL};
@@ -71,6 +72,14 @@ const mlxcel_cli_option_t mlxcel_cli_target_options[MLXCEL_CLI_TARGET_OPTION_COU
      .environment = "MLXCEL_XLA_PRECISION",
      .help = "dtype of activations: f32 (pinned-f32), checkpoint (mlx-cpu-0.32.4: the checkpoint's own); f16 and bf16 are refused by name (default: the "
              "profile's)"},
+    {.name = "kv-dtype",
+     .type = MLXCEL_CLI_CHOICE,
+     .metavar = "DTYPE",
+     TARGET(kv_dtype),
+     .choices = kv_dtypes,
+     .environment = "MLXCEL_KV_DTYPE",
+     .help = "what keys and values are stored as under pinned-f32: f32, f16, bf16 (half the memory, each value rounded once); refused under "
+             "mlx-cpu-0.32.4, where the checkpoint decides (default f32)"},
     {.name = "quant",
      .type = MLXCEL_CLI_CHOICE,
      .metavar = "FORM",
@@ -221,6 +230,7 @@ void mlxcel_cli_engine_options_make(const mlxcel_cli_target_settings_t* target, 
   out_options->device = target->device;
   out_options->profile = target->profile;
   out_options->precision = target->precision;
+  out_options->kv_dtype = target->kv_dtype;
   out_options->cache_folder = target->cache_folder;
   out_options->compiler = target->compiler;
   out_options->cpu_level = target->cpu_level;
@@ -264,8 +274,9 @@ void mlxcel_cli_engine_describe(const mlxcel_engine_info_t* info) {
                      info->context, info->model_context, info->has_chat_template ? "" : ", no chat template");
   mlxcel_cli_message("device:   %s, %" PRIu32 " threads, kernels for x86-64-%s\n", info->device, info->threads, info->cpu_level);
   mlxcel_cli_message("contract: %s, %s\n", info->profile, info->contract_fingerprint);
-  mlxcel_cli_message("memory:   weights %.1f MiB (%.1f MiB of them copied), KV cache %.1f MiB\n", mebibytes(info->weight_bytes),
-                     mebibytes(info->copied_weight_bytes), mebibytes(info->kv_bytes));
+  mlxcel_cli_message("memory:   weights %.1f MiB (%.1f MiB of them copied), KV cache %.1f MiB of %s (%.1f MiB per 1000 tokens)\n",
+                     mebibytes(info->weight_bytes), mebibytes(info->copied_weight_bytes), mebibytes(info->kv_bytes), info->kv_dtype,
+                     mebibytes(1000 * info->kv_token_bytes));
   mlxcel_cli_message("ends at: ");
   for (size_t i = 0; i < info->eos_count; ++i) mlxcel_cli_message("%s %" PRId32, i ? "," : "", info->eos_ids[i]);
   mlxcel_cli_message("%s\n", info->eos_count ? "" : " no token");

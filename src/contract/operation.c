@@ -103,6 +103,10 @@ bool mlxcel_op_variant_parse(iree_string_view_t name, mlxcel_op_variant_t* out_v
   return found;
 }
 
+mlxcel_dtype_t mlxcel_operation_cache_dtype(const mlxcel_operation_t* operation) {
+  return operation->cache_dtype == MLXCEL_DTYPE_F32 ? operation->dtype : operation->cache_dtype;
+}
+
 mlxcel_dtype_t mlxcel_dtype_promote(mlxcel_dtype_t left, mlxcel_dtype_t right) { return left == right ? left : MLXCEL_DTYPE_F32; }
 
 //===- Elements ---------------------------------------------------------------------------------------------------------------------------------------===//

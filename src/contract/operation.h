@@ -1,7 +1,8 @@
 // operation.h: one operation instance: what a helper emits, a profile's clause describes, a micro-oracle runs and the MLX reference computes.
 //
 // The operand list of every class is fixed here (mlxcel_operation_operands), so that emitter, oracle and reference agree on it. T is |dtype|, the activations'
-// dtype; W is |weight_dtype|, the stored weights' (dense values, or scales and biases of affine ones). Matrices are [out, in], rows are contiguous.
+// dtype; W is |weight_dtype|, the stored weights' (dense values, or scales and biases of affine ones). C is the dtype of the KV cache: T, unless |cache_dtype|
+// says that it is stored narrower. Matrices are [out, in], rows are contiguous.
 //
 //   dequantize            codes u8[out, in * bits / 8], scales W[out, in / group], biases W[out, in / group]                -> W[out, in]
 //   embedding             tokens i32[rows], positions i32[rows], table (dense: W[out, in]; affine: codes, scales, biases)   -> W[rows, in]
@@ -14,18 +15,18 @@
 //   silu-gate             gate T[rows, in], up T[rows, in] : act(gate) * up                                                 -> T[rows, in]
 //   activation-projection x T[rows, in], gate matrix (dense w, or codes, scales, biases), up matrix : act(x Wg^T) * (x Wu^T) -> P[rows, out]
 //   softmax               x T[rows, in], over the last axis                                                                 -> T[rows, in]
-//   attention             q T[rows, heads * head_dim], k T[1, 1, kv_heads, keys, head_dim], v (same), slots i32[rows] (all 0), positions i32[rows]
+//   attention             q T[rows, heads * head_dim], k C[1, 1, kv_heads, keys, head_dim], v (same), slots i32[rows] (all 0), positions i32[rows]
 //                         [, mask T[rows, keys] if additive]; causal: row r sees keys 0 .. positions[r] = keys - rows + r; else all keys
 //                                                                                                                           -> T[rows, heads * head_dim]
 //   rope                  x T[rows, heads * head_dim], positions i32[rows]; the first rope_dims of every head are rotated; profiles whose tables come from
 //                         outside take cos f32[keys, rope_dims / 2] and sin (same) behind them; others, if has_frequencies, frequencies
 //                         f32[rope_dims / 2]                                                                                -> T[rows, heads * head_dim]
 //   qkv-rope              x T[rows, in], wq W[heads * head_dim, in], wk W[kv_heads * head_dim, in], wv (same), slots, positions,
-//                         cos f32[keys, rope_dims / 2], sin, k_cache T[1, 1, kv_heads, keys, head_dim], v_cache : rotated q,
-//                         then the caches with rotated k and with v at the positions, k before v, all flat
+//                         cos f32[keys, rope_dims / 2], sin, k_cache C[1, 1, kv_heads, keys, head_dim], v_cache : rotated q,
+//                         then the caches with rotated k and with v at the positions, k before v, widened to T, all flat
 //                                                                             -> T[rows * heads * head_dim + 2 * kv_heads * keys * head_dim]
-//   kv-store              k T[rows, kv_heads * head_dim], v, slots, positions, k_cache T[1, 1, kv_heads, keys, head_dim], v_cache : both
-//                         caches with the rows at their positions, k before v                               -> T[2, 1, kv_heads, keys, head_dim]
+//   kv-store              k T[rows, kv_heads * head_dim], v, slots, positions, k_cache C[1, 1, kv_heads, keys, head_dim], v_cache : both
+//                         caches with the rows at their positions, k before v                               -> C[2, 1, kv_heads, keys, head_dim]
 //   prefix-scan           x T[rows, in]: inclusive sums along the last axis (contiguous) or the first (strided)             -> T[rows, in]
 //   cumulative-norm       x T[rows (time), in (frequency), out (channels)], weight W[out]                                   -> T[rows, in, out]
 //   convolution           x T[batch, in_h, in_w, in], w W[out, kernel_h, kernel_w, in] (conv1d: in_h = kernel_h = 1)         -> T[batch, out_h, out_w, out]
@@ -103,6 +104,7 @@ typedef struct mlxcel_operation_t {
   mlxcel_op_class_t op;
   mlxcel_op_variant_t variant;
   mlxcel_dtype_t dtype, weight_dtype, bias_dtype;  // T, W, dtype of the layer's bias vector
+  mlxcel_dtype_t cache_dtype;                      // F16, BF16: what stores keys and values of T = f32; F32: a cache of T
   uint32_t bits, group_size;                       // bits 0 = dense
   bool has_bias;                                   // of the layer
   bool has_residual;                               // dense- and quantized-matmul of a model: + residual after everything (pinned kernels fuse it)
@@ -147,6 +149,9 @@ void mlxcel_host_tensor_deinitialize(mlxcel_host_tensor_t* tensor);
 // A stored NaN is 0x7FC0 in bf16 and sign | 0x7D00 in f16, as MLX stores it.
 float mlxcel_dtype_widen(mlxcel_dtype_t dtype, const void* data, uint64_t index);
 void mlxcel_dtype_store(mlxcel_dtype_t dtype, void* data, uint64_t index, float value);
+
+// C: the dtype that a cache of |operation| has.
+mlxcel_dtype_t mlxcel_operation_cache_dtype(const mlxcel_operation_t* operation);
 
 // The dtype that T and W meet in.
 mlxcel_dtype_t mlxcel_dtype_promote(mlxcel_dtype_t left, mlxcel_dtype_t right);

@@ -154,6 +154,16 @@ static iree_status_t check_convolution(const mlxcel_operation_t* operation) {
   return iree_ok_status();
 }
 
+static iree_status_t check_cache(const mlxcel_operation_t* operation) {
+  bool has_cache = operation->op == MLXCEL_OP_ATTENTION || operation->op == MLXCEL_OP_KV_STORE || operation->op == MLXCEL_OP_QKV_ROPE;
+  const char* name = mlxcel_dtype_name(operation->cache_dtype);
+  IREE_RETURN_IF_ERROR(check_dtype(operation, "cache_dtype", operation->cache_dtype));
+  if (operation->cache_dtype == MLXCEL_DTYPE_F32) return iree_ok_status();
+  if (!has_cache) return unfit(operation, "cache_dtype is %s; this class has no cache: f32", name);
+  if (operation->dtype == MLXCEL_DTYPE_F32) return iree_ok_status();
+  return unfit(operation, "cache_dtype is %s; a cache of %s values has their dtype: f32 here", name, mlxcel_dtype_name(operation->dtype));
+}
+
 static iree_status_t check_flags(const mlxcel_operation_t* operation) {
   bool is_matmul = operation->op == MLXCEL_OP_DENSE_MATMUL || operation->op == MLXCEL_OP_QUANTIZED_MATMUL;
   if (operation->has_bias && !is_matmul) return unfit(operation, "has_bias is set; only matmuls have the bias of a layer");
@@ -172,6 +182,7 @@ static iree_status_t check_operation(const mlxcel_operation_t* operation) {
   IREE_RETURN_IF_ERROR(check_weights(operation));
   IREE_RETURN_IF_ERROR(check_heads(operation));
   IREE_RETURN_IF_ERROR(check_convolution(operation));
+  IREE_RETURN_IF_ERROR(check_cache(operation));
   return check_flags(operation);
 }
 
@@ -196,7 +207,7 @@ static void add_matrix(operand_list_t* list, const char* name, mlxcel_dtype_t dt
 }
 static void add_cache(operand_list_t* list, const char* name) {
   const mlxcel_operation_t* o = list->operation;
-  list->operands[list->count++] = operand_of(name, o->dtype, 5, (const int64_t[]){1, 1, o->kv_heads, o->keys, o->head_dim});
+  list->operands[list->count++] = operand_of(name, mlxcel_operation_cache_dtype(o), 5, (const int64_t[]){1, 1, o->kv_heads, o->keys, o->head_dim});
 }
 
 // A matrix [out, in]: dense, or codes, scales and biases. |names| in this order.
@@ -419,7 +430,7 @@ static mlxcel_operand_t result_of(const mlxcel_operation_t* o) {
     case MLXCEL_OP_QKV_ROPE:
       return operand_of("result", o->dtype, 1, (const int64_t[]){qkv_element_count(o)});
     case MLXCEL_OP_KV_STORE:
-      return operand_of("result", o->dtype, 5, (const int64_t[]){2, 1, o->kv_heads, o->keys, o->head_dim});
+      return operand_of("result", mlxcel_operation_cache_dtype(o), 5, (const int64_t[]){2, 1, o->kv_heads, o->keys, o->head_dim});
     case MLXCEL_OP_CUMULATIVE_NORM:
       return operand_of("result", o->dtype, 3, (const int64_t[]){o->rows, o->in_features, o->out_features});
     case MLXCEL_OP_CONVOLUTION:
@@ -474,6 +485,7 @@ void mlxcel_operation_shape_text(const mlxcel_operation_t* operation, char* buff
   }
   const mlxcel_operation_t* o = operation;
   if (class_table[o->op].sizes & kHeads) add_text(&text, " heads=%" PRId64, o->heads);
+  if (o->cache_dtype != MLXCEL_DTYPE_F32) add_text(&text, " cache=%s", mlxcel_dtype_name(o->cache_dtype));
   if (class_table[o->op].sizes & kRopeDims) add_text(&text, " rope_dims=%" PRId64, o->rope_dims);
   if (o->op == MLXCEL_OP_CONVOLUTION) {
     add_text(&text, " stride=[%" PRId64 ",%" PRId64 "] pad=[%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "]", o->stride_h, o->stride_w, o->pad_h_low,

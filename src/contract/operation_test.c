@@ -243,6 +243,11 @@ static void operation_optional_operands_follow_the_flags(void** state) {
   matmul.has_bias = true;
   matmul.weight_dtype = MLXCEL_DTYPE_BF16;
   assert_types(&matmul, false, "x bf16[3,64]; w bf16[5,64]; bias f32[5] -> result bf16[3,5]");
+  mlxcel_operation_t store = fitting(MLXCEL_OP_KV_STORE);
+  store.dtype = MLXCEL_DTYPE_F32;
+  store.cache_dtype = MLXCEL_DTYPE_F16;
+  assert_types(&store, false,
+               "k f32[3,32]; v f32[3,32]; slots i32[3]; positions i32[3]; k_cache f16[1,1,2,7,16]; v_cache f16[1,1,2,7,16] -> result f16[2,1,2,7,16]");
   mlxcel_operation_t rope = fitting(MLXCEL_OP_ROPE);
   assert_types(&rope, true, "x bf16[3,64]; positions i32[3]; cos f32[7,4]; sin f32[7,4] -> result bf16[3,64]");
   rope.has_frequencies = true;
@@ -315,6 +320,9 @@ static void operation_that_does_not_fit_is_refused_by_name(void** state) {
   REFUSED(MLXCEL_OP_SOFTMAX, op, MLXCEL_OP_COUNT, "op class");
   REFUSED(MLXCEL_OP_ATTENTION, kv_heads, 3, "kv_heads");
   REFUSED(MLXCEL_OP_ATTENTION, keys, 0, "keys");
+  REFUSED(MLXCEL_OP_ATTENTION, cache_dtype, MLXCEL_DTYPE_F16, "cache_dtype");  // of bf16 values
+  REFUSED(MLXCEL_OP_KV_STORE, cache_dtype, MLXCEL_DTYPE_U8, "cache_dtype");
+  REFUSED(MLXCEL_OP_SOFTMAX, cache_dtype, MLXCEL_DTYPE_BF16, "cache_dtype");
   REFUSED(MLXCEL_OP_ROPE, rope_dims, 7, "rope_dims");
   REFUSED(MLXCEL_OP_ROPE, rope_dims, 18, "rope_dims");
   REFUSED(MLXCEL_OP_CONVOLUTION, kernel_w, 11, "kernel_w");

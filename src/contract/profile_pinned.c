@@ -15,6 +15,13 @@
     .association = "lanes(16,tree)", .dequantization = "fma-f32", .algorithm = kernel                                                           \
   }
 
+// Rounds once, to nearest even, where the cache is narrower; an f32 cache gets the value itself.
+#define KV_STORE(caches, store_rounding)                                                                                                              \
+  {                                                                                                                                                   \
+    .op = MLXCEL_OP_KV_STORE, .dtypes = MLXCEL_D(F32), .source = MLXCEL_SOURCE_CACHE, .weights = caches, .operand_dtype = "f32", .result_dtype = "C", \
+    .rounding = store_rounding, .denormals = "keep", .algorithm = "mlxcel_pinned_qkv_rope"                                                            \
+  }
+
 static const mlxcel_profile_row_t rows[] = {
     {.op = MLXCEL_OP_EMBEDDING, F32, WEIGHTS(DENSE), .dequantization = "exact-widen", .algorithm = "mlxcel_pinned_embed"},
     {.op = MLXCEL_OP_EMBEDDING, F32, WEIGHTS(AFFINE), .rounding = "weight:fma-f32", .dequantization = "fma-f32", .algorithm = "mlxcel_pinned_embed"},
@@ -57,10 +64,14 @@ static const mlxcel_profile_row_t rows[] = {
      .constants = "angle:f64+cos-sin:f64-to-f32",  // the tables, made on the host
      .functions = "host-table(cos,sin)",
      .algorithm = "mlxcel_pinned_qkv_rope"},
-    {.op = MLXCEL_OP_KV_STORE, F32, .algorithm = "mlxcel_pinned_qkv_rope"},
+    KV_STORE(MLXCEL_D(F32), NULL),
+    KV_STORE(MLXCEL_D_HALVES, "store:C"),
     {.op = MLXCEL_OP_ATTENTION,
      .variants = MLXCEL_V(MASK_CAUSAL),
      F32,
+     .source = MLXCEL_SOURCE_CACHE,
+     .weights = MLXCEL_D_ALL,
+     .dequantization = "exact-widen",
      .accumulator = "f32",
      .rounding = "score:fma-f32+tree:f32+scale-after-dot:f32+difference:f32+exp:f32+sum:f32+tree:f32+value:fma-f32+combine:f32-fma+quotient:f32",
      .association = "scores:lanes(16,tree)+blocks(64,absolute):lanes(16,tree)+values:sequential+combine:sequential",

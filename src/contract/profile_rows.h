@@ -1,8 +1,9 @@
 // profile_rows.h: the rows of the op table, as the files profile_*.c write them. Only profiles.c and those files include this.
 //
 // A row holds for every operation that matches its left half; its right half is the clause. Texts are templates: T is the operation's dtype, W that of the
-// weights, P the one in which T and W meet, B that of the layer's bias; a part in [brackets] is there only if the layer has a bias. Words of the vocabulary
-// have no capitals. A text that is left out is "none", a tolerance that is left out "exact" with the derivation MLXCEL_DERIVATION_STATED.
+// weights, P the one in which T and W meet, B that of the layer's bias, C that of the KV cache; a part in [brackets] is there only if the layer has a bias.
+// Words of the vocabulary have no capitals. A text that is left out is "none", a tolerance that is left out "exact" with the derivation
+// MLXCEL_DERIVATION_STATED.
 #ifndef MLXCEL_CONTRACT_PROFILE_ROWS_H_
 #define MLXCEL_CONTRACT_PROFILE_ROWS_H_
 
@@ -22,6 +23,7 @@ typedef enum mlxcel_row_source_e {
   MLXCEL_SOURCE_NONE,    // no weights
   MLXCEL_SOURCE_DENSE,   // W
   MLXCEL_SOURCE_AFFINE,  // codes of |bits|, scales and biases W
+  MLXCEL_SOURCE_CACHE,   // C, which may be narrower than T; under any other source it is T
 } mlxcel_row_source_t;
 
 // Sizes that decide which kernel a backend takes.
@@ -42,7 +44,7 @@ typedef struct mlxcel_profile_row_t {
   bool joins_variants;  // the clause's variant is `none` for all of them
   uint32_t dtypes;      // MLXCEL_D of T; 0 = T isn't looked at
   mlxcel_row_source_t source;
-  uint32_t weights;  // MLXCEL_D of W; 0 = W is T
+  uint32_t weights;  // MLXCEL_D of W, 0 = W is T; of C with MLXCEL_SOURCE_CACHE
   uint32_t bits;     // MLXCEL_B of affine codes; 0 = all
   bool has_no_bias;  // matmuls: not with a bias of the layer
   bool frequencies;  // rope: the row for has_frequencies

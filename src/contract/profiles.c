@@ -133,6 +133,8 @@ static void when_example(mlxcel_row_when_t when, mlxcel_operation_t* operation) 
 }
 
 static bool weights_match(const mlxcel_profile_row_t* row, const mlxcel_operation_t* o) {
+  if (row->source == MLXCEL_SOURCE_CACHE) return (row->weights >> mlxcel_operation_cache_dtype(o) & 1) != 0;
+  if (o->cache_dtype != MLXCEL_DTYPE_F32) return false;
   if (row->source == MLXCEL_SOURCE_NONE) return true;
   if ((row->source == MLXCEL_SOURCE_AFFINE) != (o->bits != 0)) return false;
   if (o->bits != 0) {
@@ -167,13 +169,13 @@ static const mlxcel_profile_row_t* row_find(const profile_entry_t* entry, const 
 
 static bool operation_is_known(const mlxcel_operation_t* o) {
   return (uint32_t)o->op < MLXCEL_OP_COUNT && (uint32_t)o->variant < MLXCEL_VARIANT_COUNT && o->dtype <= MLXCEL_DTYPE_BF16 &&
-         o->weight_dtype <= MLXCEL_DTYPE_BF16 && o->bias_dtype <= MLXCEL_DTYPE_BF16;
+         o->weight_dtype <= MLXCEL_DTYPE_BF16 && o->bias_dtype <= MLXCEL_DTYPE_BF16 && o->cache_dtype <= MLXCEL_DTYPE_BF16;
 }
 
 //===- Templates --------------------------------------------------------------------------------------------------------------------------------------===//
 
 typedef struct expansion_t {
-  const char *activation, *weight, *promoted, *bias;
+  const char *activation, *weight, *promoted, *bias, *cache;
   bool has_bias;
   mlxcel_clause_storage_t* storage;
   size_t used;
@@ -192,6 +194,7 @@ static const char* expansion_symbol(const expansion_t* expansion, char symbol) {
          : symbol == 'W' ? expansion->weight
          : symbol == 'P' ? expansion->promoted
          : symbol == 'B' ? expansion->bias
+         : symbol == 'C' ? expansion->cache
                          : NULL;
 }
 
@@ -215,6 +218,7 @@ static const char* expand(expansion_t* expansion, const char* template_text) {
 static const char* expand_source(expansion_t* expansion, const mlxcel_profile_row_t* row, const mlxcel_operation_t* operation) {
   if (row->source == MLXCEL_SOURCE_NONE) return NULL;
   if (row->source == MLXCEL_SOURCE_DENSE) return expand(expansion, "W[+bias-B]");
+  if (row->source == MLXCEL_SOURCE_CACHE) return expand(expansion, "C");
   char text[48];
   snprintf(text, sizeof(text), "affine-u%u-g%u-W[+bias-B]", operation->bits, operation->group_size);
   return expand(expansion, text);
@@ -226,6 +230,7 @@ static iree_status_t row_expand(const mlxcel_profile_row_t* row, const mlxcel_op
                            .weight = mlxcel_dtype_name(operation->weight_dtype),
                            .promoted = mlxcel_dtype_name(mlxcel_dtype_promote(activation, operation->weight_dtype)),
                            .bias = mlxcel_dtype_name(operation->bias_dtype),
+                           .cache = mlxcel_dtype_name(mlxcel_operation_cache_dtype(operation)),
                            .has_bias = operation->has_bias,
                            .storage = out_storage};
   out_storage->clause = (mlxcel_clause_t){
@@ -272,7 +277,8 @@ static void describe_row(mlxcel_strbuf_t* text, const mlxcel_profile_row_t* row)
     describe_set(text, row->dtypes, MLXCEL_DTYPE_COUNT, name_of_dtype);
   }
   if (row->source == MLXCEL_SOURCE_NONE) return;
-  mlxcel_strbuf_append_cstring(text, row->source == MLXCEL_SOURCE_DENSE ? " with dense " : " with affine ");
+  static const char* const sources[] = {[MLXCEL_SOURCE_DENSE] = "dense ", [MLXCEL_SOURCE_AFFINE] = "affine ", [MLXCEL_SOURCE_CACHE] = "a cache of "};
+  mlxcel_strbuf_append_format(text, " with %s", sources[row->source]);
   if (!row->weights) {
     mlxcel_strbuf_append_cstring(text, "weights of the same dtype");
   } else {
@@ -298,15 +304,16 @@ static void describe_profile(const profile_entry_t* entry, mlxcel_op_class_t op,
 }
 
 static iree_status_t undefined(const profile_entry_t* entry, const mlxcel_operation_t* o) {
-  char weights[64] = "", bias[32] = "";
+  char weights[64] = "", bias[32] = "", cache[32] = "";
   if (o->bits) snprintf(weights, sizeof(weights), ", affine %u-bit groups of %u, %s", o->bits, o->group_size, mlxcel_dtype_name(o->weight_dtype));
   if (o->bits == 0) snprintf(weights, sizeof(weights), ", weights %s", mlxcel_dtype_name(o->weight_dtype));
   if (o->has_bias) snprintf(bias, sizeof(bias), ", bias %s", mlxcel_dtype_name(o->bias_dtype));
+  if (o->cache_dtype != MLXCEL_DTYPE_F32) snprintf(cache, sizeof(cache), ", cache %s", mlxcel_dtype_name(o->cache_dtype));
   mlxcel_strbuf_t text;
   mlxcel_strbuf_initialize(&text);
   describe_profile(entry, o->op, &text);
-  iree_status_t status = iree_make_status(IREE_STATUS_UNIMPLEMENTED, "profile %s doesn't define %s (%s) of %s%s%s%s; it defines: %.*s", entry->profile.name,
-                                          mlxcel_op_class_name(o->op), mlxcel_op_variant_name(o->variant), mlxcel_dtype_name(o->dtype), weights, bias,
+  iree_status_t status = iree_make_status(IREE_STATUS_UNIMPLEMENTED, "profile %s doesn't define %s (%s) of %s%s%s%s%s; it defines: %.*s", entry->profile.name,
+                                          mlxcel_op_class_name(o->op), mlxcel_op_variant_name(o->variant), mlxcel_dtype_name(o->dtype), weights, bias, cache,
                                           o->has_frequencies ? ", frequencies" : "", MLXCEL_SV(mlxcel_strbuf_view(&text)));
   mlxcel_strbuf_deinitialize(&text);
   return status;
@@ -369,7 +376,8 @@ static iree_status_t visit_dtypes(const visit_t* visit, mlxcel_operation_t opera
     if (!((row->dtypes ? row->dtypes : MLXCEL_D(F32)) >> t & 1)) continue;
     for (uint32_t w = MLXCEL_DTYPE_F32; w <= MLXCEL_DTYPE_BF16; ++w) {
       if (!(weights >> w & 1)) continue;
-      operation.weight_dtype = (mlxcel_dtype_t)w;
+      if (row->source == MLXCEL_SOURCE_CACHE) operation.cache_dtype = (mlxcel_dtype_t)w;
+      if (row->source != MLXCEL_SOURCE_CACHE) operation.weight_dtype = (mlxcel_dtype_t)w;
       operation.dtype = row->dtypes ? (mlxcel_dtype_t)t : operation.weight_dtype;
       if (row->source != MLXCEL_SOURCE_NONE && !row->weights) operation.weight_dtype = operation.dtype;
       when_example(row->when, &operation);

@@ -225,9 +225,9 @@ static void profiles_pinned_clauses_say_what_version_1_said(void** state) {
                 "functions=none\ndenormals=keep\nalgorithm=mlxcel_pinned_qkv_rope\n" PINNED_END);
   const mlxcel_operation_t attention = {.op = MLXCEL_OP_ATTENTION, .variant = MLXCEL_VARIANT_MASK_CAUSAL};
   assert_clause(MLXCEL_PROFILE_PINNED_F32, &attention,
-                "op=attention\nvariant=mask-causal\nsource_dtype=none\noperand_dtype=f32\naccumulator=f32\nresult_dtype=f32\n"
+                "op=attention\nvariant=mask-causal\nsource_dtype=f32\noperand_dtype=f32\naccumulator=f32\nresult_dtype=f32\n"
                 "rounding=score:fma-f32+tree:f32+scale-after-dot:f32+difference:f32+exp:f32+sum:f32+tree:f32+value:fma-f32+combine:f32-fma+quotient:f32\n"
-                "association=scores:lanes(16,tree)+blocks(64,absolute):lanes(16,tree)+values:sequential+combine:sequential\ndequantization=none\n"
+                "association=scores:lanes(16,tree)+blocks(64,absolute):lanes(16,tree)+values:sequential+combine:sequential\ndequantization=exact-widen\n"
                 "constants=f32-nearest\nfunctions=mlxcel-exp-1+ieee-div\ndenormals=keep\nalgorithm=mlxcel_pinned_attention\n" PINNED_END);
   const mlxcel_operation_t norm = {.op = MLXCEL_OP_RMS_NORM, .variant = MLXCEL_VARIANT_PLAIN, .weight_dtype = MLXCEL_DTYPE_BF16};
   assert_clause(
@@ -237,8 +237,33 @@ static void profiles_pinned_clauses_say_what_version_1_said(void** state) {
       "dequantization=exact-widen\nconstants=f32-nearest\nfunctions=ieee-div+ieee-sqrt\ndenormals=keep\nalgorithm=mlxcel_pinned_rms_norm\n" PINNED_END);
   const mlxcel_operation_t store = {.op = MLXCEL_OP_KV_STORE};
   assert_clause(MLXCEL_PROFILE_PINNED_F32, &store,
-                "op=kv-store\nvariant=none\nsource_dtype=none\noperand_dtype=f32\naccumulator=none\nresult_dtype=f32\nrounding=none\nassociation=none\n"
+                "op=kv-store\nvariant=none\nsource_dtype=f32\noperand_dtype=f32\naccumulator=none\nresult_dtype=f32\nrounding=none\nassociation=none\n"
                 "dequantization=none\nconstants=none\nfunctions=none\ndenormals=keep\nalgorithm=mlxcel_pinned_qkv_rope\n" PINNED_END);
+}
+
+static void assert_undefined(const char* profile, const mlxcel_operation_t* operation, const char* what, const char* instead) {
+  mlxcel_clause_storage_t storage;
+  test_message_t message = test_message_of(mlxcel_profile_clause(profile_of(profile), operation, &storage), IREE_STATUS_UNIMPLEMENTED);
+  if (!strstr(message.text, what) || !strstr(message.text, instead)) fail_msg("\"%s\" lacks \"%s\" or \"%s\"", message.text, what, instead);
+}
+
+// A cache is an f32 one unless the operation says that it is narrower; then each value is rounded once, on its way in.
+static void profiles_narrow_caches_have_clauses_of_their_own(void** state) {
+  (void)state;
+  mlxcel_operation_t store = {.op = MLXCEL_OP_KV_STORE, .cache_dtype = MLXCEL_DTYPE_F16};
+  assert_clause(MLXCEL_PROFILE_PINNED_F32, &store,
+                "op=kv-store\nvariant=none\nsource_dtype=f16\noperand_dtype=f32\naccumulator=none\nresult_dtype=f16\nrounding=store:f16\nassociation=none\n"
+                "dequantization=none\nconstants=none\nfunctions=none\ndenormals=keep\nalgorithm=mlxcel_pinned_qkv_rope\n" PINNED_END);
+  mlxcel_operation_t attention = {.op = MLXCEL_OP_ATTENTION, .variant = MLXCEL_VARIANT_MASK_CAUSAL, .cache_dtype = MLXCEL_DTYPE_BF16};
+  assert_clause(MLXCEL_PROFILE_PINNED_F32, &attention,
+                "op=attention\nvariant=mask-causal\nsource_dtype=bf16\noperand_dtype=f32\naccumulator=f32\nresult_dtype=f32\n"
+                "rounding=score:fma-f32+tree:f32+scale-after-dot:f32+difference:f32+exp:f32+sum:f32+tree:f32+value:fma-f32+combine:f32-fma+quotient:f32\n"
+                "association=scores:lanes(16,tree)+blocks(64,absolute):lanes(16,tree)+values:sequential+combine:sequential\ndequantization=exact-widen\n"
+                "constants=f32-nearest\nfunctions=mlxcel-exp-1+ieee-div\ndenormals=keep\nalgorithm=mlxcel_pinned_attention\n" PINNED_END);
+  // Other profiles store what they compute, and so does everything that has no cache.
+  assert_undefined(MLXCEL_PROFILE_MLX_CPU, &attention, "cache bf16", "mask-causal of f32|f16|bf16");
+  mlxcel_operation_t add = {.op = MLXCEL_OP_RESIDUAL_ADD, .cache_dtype = MLXCEL_DTYPE_F16};
+  assert_undefined(MLXCEL_PROFILE_PINNED_F32, &add, "cache f16", "none of f32");
 }
 
 static mlxcel_clause_t clause_of(const char* profile, const mlxcel_operation_t* operation, mlxcel_clause_storage_t* storage) {
@@ -320,12 +345,6 @@ static void profiles_cuda_qmm_takes_tiles_only_if_they_are_whole(void** state) {
   assert_string_equal(clause_of(MLXCEL_PROFILE_MLX_CUDA_SM80, &qmm, &storage).algorithm, "mlx-cuda:qmm-naive");
 }
 
-static void assert_undefined(const char* profile, const mlxcel_operation_t* operation, const char* what, const char* instead) {
-  mlxcel_clause_storage_t storage;
-  test_message_t message = test_message_of(mlxcel_profile_clause(profile_of(profile), operation, &storage), IREE_STATUS_UNIMPLEMENTED);
-  if (!strstr(message.text, what) || !strstr(message.text, instead)) fail_msg("\"%s\" lacks \"%s\" or \"%s\"", message.text, what, instead);
-}
-
 static void profiles_refuse_what_they_do_not_define_and_say_what_they_do(void** state) {
   (void)state;
   const mlxcel_operation_t softmax = {.op = MLXCEL_OP_SOFTMAX, .variant = MLXCEL_VARIANT_PRECISE};
@@ -381,6 +400,7 @@ int main(int argument_count, char** arguments) {
       cmocka_unit_test(profiles_fingerprints_ignore_the_locale),
       cmocka_unit_test(profiles_fingerprints_are_those_of_another_process),
       cmocka_unit_test(profiles_pinned_clauses_say_what_version_1_said),
+      cmocka_unit_test(profiles_narrow_caches_have_clauses_of_their_own),
       cmocka_unit_test(profiles_templates_follow_the_operation),
       cmocka_unit_test(profiles_cuda_dequantization_follows_the_architecture),
       cmocka_unit_test(profiles_cuda_kernels_follow_the_sizes),

@@ -62,6 +62,7 @@ static word_t rounding_stages[] = {
     "square",
     "square-sum",
     "step-sum",
+    "store",
     "sum",
     "tanh",
     "tree",

@@ -37,6 +37,15 @@ static operation_t rope_half = {.op = MLXCEL_OP_ROPE, V(HALF), T(F32, F32), ROPE
 static operation_t rope_interleaved = {.op = MLXCEL_OP_ROPE, V(INTERLEAVED), T(BF16, BF16), ROPE_SIZES, .rope_dims = 8};
 static operation_t rope_frequencies = {.op = MLXCEL_OP_ROPE, V(HALF), T(F16, F16), ROPE_SIZES, .rope_dims = 16, .has_frequencies = true};
 static operation_t qkv_rope = {.op = MLXCEL_OP_QKV_ROPE, V(HALF), T(F32, F32), ATTENTION_SIZES, .in_features = 33, .rope_dims = 16, .rope_base = 10000.0f};
+static operation_t attention_f16_cache = {.op = MLXCEL_OP_ATTENTION, V(MASK_CAUSAL), T(F32, F32), ATTENTION_SIZES, .cache_dtype = MLXCEL_DTYPE_F16};
+static operation_t qkv_rope_bf16_cache = {.op = MLXCEL_OP_QKV_ROPE,
+                                          V(HALF),
+                                          T(F32, F32),
+                                          ATTENTION_SIZES,
+                                          .in_features = 33,
+                                          .rope_dims = 16,
+                                          .rope_base = 10000.0f,
+                                          .cache_dtype = MLXCEL_DTYPE_BF16};
 static operation_t kv_store = {.op = MLXCEL_OP_KV_STORE, T(BF16, BF16), .rows = 3, .kv_heads = 2, .head_dim = 16, .keys = 5};
 static operation_t scan_contiguous = {.op = MLXCEL_OP_PREFIX_SCAN, V(CONTIGUOUS), T(BF16, BF16), .rows = 3, .in_features = 33};
 static operation_t scan_strided = {.op = MLXCEL_OP_PREFIX_SCAN, V(STRIDED), T(F32, F32), .rows = 3, .in_features = 33};
@@ -114,7 +123,9 @@ static const golden_module_t modules[] = {
     PINNED(rms_norm_plain),
     PINNED(projection_f32),
     PINNED(attention_causal),
+    PINNED(attention_f16_cache),
     PINNED(qkv_rope),
+    PINNED(qkv_rope_bf16_cache),
 };
 
 const golden_module_t* golden_operation_at(size_t index) { return index < sizeof(modules) / sizeof(modules[0]) ? &modules[index] : NULL; }

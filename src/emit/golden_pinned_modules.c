@@ -58,7 +58,7 @@ static void build_silu_gate(mlxcel_module_builder_t* builder) {
 static const mlxcel_attention_shape_t attention_shape = {
     .heads = kHeads, .kv_heads = kKvHeads, .head_dim = kHeadDim, .rope_half = kHeadDim / 2, .layer = 1, .scale = 0.25f};
 
-static void build_qkv_rope(mlxcel_module_builder_t* builder) {
+static void build_qkv_rope_of(mlxcel_module_builder_t* builder, mlxcel_element_t cache) {
   mlxcel_weight_t q = golden_dense_weight("q.weight", MLXCEL_WEIGHT_F32, kHeads * kHeadDim, kHidden);
   q.vector = golden_tensor("q.bias", "F32", kHeads * kHeadDim * 4);
   mlxcel_weight_t k = golden_affine_weight(golden_w_keys, MLXCEL_WEIGHT_F16, 3, 64, kKvHeads * kHeadDim, kHidden),
@@ -69,22 +69,27 @@ static void build_qkv_rope(mlxcel_module_builder_t* builder) {
   mlxcel_value_t cos = golden_matrix_argument(builder, MLXCEL_ELEMENT_F32, MLXCEL_DIM_DYNAMIC, kHeadDim / 2),
                  sin = golden_matrix_argument(builder, MLXCEL_ELEMENT_F32, MLXCEL_DIM_DYNAMIC, kHeadDim / 2);
   mlxcel_kv_values_t kv;
-  kv.k_cache = golden_cache_argument(builder, MLXCEL_ELEMENT_F32, 1);
-  kv.v_cache = golden_cache_argument(builder, MLXCEL_ELEMENT_F32, 2);
+  kv.k_cache = golden_cache_argument(builder, cache, 1);
+  kv.v_cache = golden_cache_argument(builder, cache, 2);
   mlxcel_function_result(builder, mlxcel_emit_qkv_rope(builder, &rows, &attention_shape, &q, &k, &v, x, cos, sin, &kv));
   mlxcel_function_result(builder, kv.k_cache);
   golden_function_end(builder, kv.v_cache, "qkv_rope");
 }
 
-static void build_attention(mlxcel_module_builder_t* builder) {
+static void build_qkv_rope(mlxcel_module_builder_t* builder) { build_qkv_rope_of(builder, MLXCEL_ELEMENT_F32); }
+static void build_qkv_rope_f16_cache(mlxcel_module_builder_t* builder) { build_qkv_rope_of(builder, MLXCEL_ELEMENT_F16); }
+
+static void build_attention_of(mlxcel_module_builder_t* builder, mlxcel_element_t cache) {
   mlxcel_function_begin(builder);
   mlxcel_emit_rows_t rows = golden_rows_arguments(builder);
   mlxcel_value_t q = golden_matrix_argument(builder, MLXCEL_ELEMENT_F32, kRows, kHeads * kHeadDim);
   mlxcel_kv_values_t kv;
-  kv.k_cache = golden_cache_argument(builder, MLXCEL_ELEMENT_F32, -1);
-  kv.v_cache = golden_cache_argument(builder, MLXCEL_ELEMENT_F32, -1);
+  kv.k_cache = golden_cache_argument(builder, cache, -1);
+  kv.v_cache = golden_cache_argument(builder, cache, -1);
   golden_function_end(builder, mlxcel_emit_attention(builder, &rows, &attention_shape, q, &kv), "attention");
 }
+static void build_attention(mlxcel_module_builder_t* builder) { build_attention_of(builder, MLXCEL_ELEMENT_F32); }
+static void build_attention_bf16_cache(mlxcel_module_builder_t* builder) { build_attention_of(builder, MLXCEL_ELEMENT_BF16); }
 
 // --- modules that are about the builder --------------------------------------------------------------------------------------------------------------
 
@@ -121,7 +126,9 @@ static const golden_module_t modules[] = {
     {.name = "matmul_affine", .profile = MLXCEL_PROFILE_PINNED_F32, .build = build_matmul_affine},
     {.name = "silu_gate", .profile = MLXCEL_PROFILE_PINNED_F32, .build = build_silu_gate},
     {.name = "qkv_rope", .profile = MLXCEL_PROFILE_PINNED_F32, .build = build_qkv_rope},
+    {.name = "qkv_rope_f16_cache", .profile = MLXCEL_PROFILE_PINNED_F32, .build = build_qkv_rope_f16_cache},
     {.name = "attention", .profile = MLXCEL_PROFILE_PINNED_F32, .build = build_attention},
+    {.name = "attention_bf16_cache", .profile = MLXCEL_PROFILE_PINNED_F32, .build = build_attention_bf16_cache},
     {.name = "shared_parameters", .profile = MLXCEL_PROFILE_PINNED_F32, .build = build_shared_parameters},
     {.name = "hostile_names", .profile = MLXCEL_PROFILE_PINNED_F32, .build = build_hostile_names},
 };

@@ -181,12 +181,12 @@ static void emit_wrappers_pass_what_the_kernels_declare(void** state) {
   (void)state;
   golden_text_t text = golden_module_emit(module_named("attention"));
   assert_non_null(strstr(text.mlir,
-                         "func.func private @mlxcel_pinned_attention(memref<f32>, index, memref<f32>, index, memref<f32>, index, memref<i32>, index, "
-                         "memref<i32>, index, memref<f32>, index, i32, i32, i32, i32, i32, i32, i32, f32, index, index) attributes "
+                         "func.func private @mlxcel_pinned_attention(memref<f32>, index, memref<i8>, index, memref<i8>, index, memref<i32>, index, "
+                         "memref<i32>, index, memref<f32>, index, i32, i32, i32, i32, i32, i32, i32, i32, f32, index, index) attributes "
                          "{hal.import.static, llvm.bareptr = true}\n"));
   assert_non_null(strstr(text.mlir,
                          "func.call @mlxcel_pinned_attention(%p0, %o0, %p1, %o1, %p2, %o2, %p3, %o3, %p4, %o4, %p5, %o5, %a6, %a7, %a8, %a9, %a10, %a11, %a12, "
-                         "%a13, %group, %groups) : "));
+                         "%a13, %a14, %group, %groups) : "));
   golden_text_deinitialize(&text);
 }
 
@@ -220,7 +220,10 @@ static void emit_workgroups_are_bounded(void** state) {
   static const struct {
     int64_t out_features;
     const char* groups;
-  } rows[] = {{1, " = arith.constant 1 : index\n"}, {17, " = arith.constant 2 : index\n"}, {2000, " = arith.constant 15 : index\n"}, {1 << 20, " = arith.constant 128 : index\n"}};
+  } rows[] = {{1, " = arith.constant 1 : index\n"},
+              {17, " = arith.constant 2 : index\n"},
+              {2000, " = arith.constant 15 : index\n"},
+              {1 << 20, " = arith.constant 128 : index\n"}};
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
     char* text = matmul_text(rows[i].out_features);
     const char* dispatch = strstr(text, "flow.dispatch @kernels::@matmul[");

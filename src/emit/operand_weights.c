@@ -52,13 +52,15 @@ mlxcel_value_t mlxcel_operand_caches(mlxcel_module_builder_t* builder, const mlx
   return mlxcel_hlo_concatenate(builder, IREE_ARRAYSIZE(values), values, 0);
 }
 
-static mlxcel_value_t flat(mlxcel_module_builder_t* builder, mlxcel_value_t value) {
+// |value| with one dimension, widened to |element| if it is narrower.
+static mlxcel_value_t flat(mlxcel_module_builder_t* builder, mlxcel_value_t value, mlxcel_element_t element) {
   int64_t count = 1;
+  if (value.element != element) value = mlxcel_hlo_convert(builder, value, element);
   for (uint32_t i = 0; i < value.rank; ++i) count *= value.dims[i];
   return mlxcel_hlo_reshape(builder, value, 1, &count);
 }
 
 mlxcel_value_t mlxcel_operand_query_and_caches(mlxcel_module_builder_t* builder, mlxcel_value_t q, const mlxcel_kv_values_t* kv) {
-  const mlxcel_value_t values[] = {flat(builder, q), flat(builder, kv->k_cache), flat(builder, kv->v_cache)};
+  const mlxcel_value_t values[] = {flat(builder, q, q.element), flat(builder, kv->k_cache, q.element), flat(builder, kv->v_cache, q.element)};
   return mlxcel_hlo_concatenate(builder, IREE_ARRAYSIZE(values), values, 0);
 }

@@ -10,6 +10,7 @@
 typedef struct mlxcel_emit_options_t {
   iree_string_view_t profile;  // "pinned-f32", "mlx-cpu-0.32.4"
   mlxcel_program_sizes_t prefill_chunks, decode_batches, head_rows;
+  mlxcel_dtype_t kv_dtype;  // of the caches under profile pinned-f32: F32, F16, BF16; elsewhere the checkpoint's tensors decide: F32
   uint32_t tap_rows;  // > 0: a module of kind "operation" instead, whose function takes prefill's arguments for so many rows and returns every tapped value
 } mlxcel_emit_options_t;
 void mlxcel_emit_options_initialize(mlxcel_emit_options_t* out_options);
@@ -21,8 +22,8 @@ typedef struct mlxcel_emitted_model_t {
   mlxcel_sha256_hex_t fingerprint;
   uint32_t contract_version;
   mlxcel_program_interface_t interface;
-  mlxcel_dtype_t kv_dtype;
-  size_t tap_count;  // 0 without tap_rows
+  mlxcel_dtype_t kv_dtype;  // of the caches
+  size_t tap_count;         // 0 without tap_rows
   mlxcel_module_tap_t* taps;
 } mlxcel_emitted_model_t;
 void mlxcel_emitted_model_deinitialize(mlxcel_emitted_model_t* model);

@@ -24,14 +24,17 @@ static void small_options(mlxcel_emit_options_t* options) {
 }
 
 // Writes, opens and emits; |*out_status| is the emission's.
-static emission_t try_emit(const tiny_llama_t* model, iree_status_t* out_status) {
+static emission_t try_emit_with(const tiny_llama_t* model, const mlxcel_emit_options_t* options, iree_status_t* out_status) {
   emission_t emission = {.folder = test_folder_create()};
   tiny_llama_write(model, emission.folder);
   expect_ok(mlxcel_checkpoint_open(emission.folder, &emission.checkpoint));
+  *out_status = mlxcel_family_emit(emission.checkpoint, options, &emission.emitted);
+  return emission;
+}
+static emission_t try_emit(const tiny_llama_t* model, iree_status_t* out_status) {
   mlxcel_emit_options_t options;
   small_options(&options);
-  *out_status = mlxcel_family_emit(emission.checkpoint, &options, &emission.emitted);
-  return emission;
+  return try_emit_with(model, &options, out_status);
 }
 
 static emission_t emit(const tiny_llama_t* model) {
@@ -454,10 +457,53 @@ static void families_interface_states_the_sizes(void** state) {
   emission_deinitialize(&emission);
 }
 
+static void families_caches_have_the_dtype_that_is_asked_for(void** state) {
+  (void)state;
+  static const struct {
+    mlxcel_dtype_t dtype;
+    const char *interface_name, *tensor, *clause;
+  } cases[] = {
+      {MLXCEL_DTYPE_F32, "F32", "tensor<2x?x2x?x16xf32>", "result_dtype=f32\nrounding=none"},
+      {MLXCEL_DTYPE_F16, "F16", "tensor<2x?x2x?x16xf16>", "result_dtype=f16\nrounding=store:f16"},
+      {MLXCEL_DTYPE_BF16, "BF16", "tensor<2x?x2x?x16xbf16>", "result_dtype=bf16\nrounding=store:bf16"},
+  };
+  tiny_llama_t model;
+  tiny_llama_initialize(&model);
+  for (size_t i = 0; i < IREE_ARRAYSIZE(cases); ++i) {
+    mlxcel_emit_options_t options;
+    small_options(&options);
+    options.kv_dtype = cases[i].dtype;
+    iree_status_t status;
+    emission_t emission = try_emit_with(&model, &options, &status);
+    expect_ok(status);
+    assert_string_equal(emission.emitted.interface.kv_dtype, cases[i].interface_name);
+    assert_int_equal(emission.emitted.kv_dtype, cases[i].dtype);
+    assert_true(has_text(&emission, cases[i].tensor));
+    assert_non_null(strstr(emission.emitted.contract_text, cases[i].clause));
+    emission_deinitialize(&emission);
+  }
+}
+
+static void families_profile_of_the_checkpoints_dtypes_refuses_a_cache_dtype(void** state) {
+  (void)state;
+  tiny_llama_t model;
+  tiny_llama_initialize(&model);
+  mlxcel_emit_options_t options;
+  small_options(&options);
+  options.profile = IREE_SV(MLXCEL_PROFILE_MLX_CPU);
+  options.kv_dtype = MLXCEL_DTYPE_F16;
+  iree_status_t status;
+  emission_t emission = try_emit_with(&model, &options, &status);
+  expect_error(status, IREE_STATUS_INVALID_ARGUMENT, "KV cache of f16 isn't part of profile mlx-cpu-0.32.4", "the checkpoint decides", NULL);
+  emission_deinitialize(&emission);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(families_emission_is_byte_identical),
       cmocka_unit_test(families_text_knows_no_device),
+      cmocka_unit_test(families_caches_have_the_dtype_that_is_asked_for),
+      cmocka_unit_test(families_profile_of_the_checkpoints_dtypes_refuses_a_cache_dtype),
       cmocka_unit_test(families_text_and_contract_do_not_depend_on_weight_values),
       cmocka_unit_test(families_contract_is_about_operations_not_sizes),
       cmocka_unit_test(families_module_has_a_function_for_every_size),

@@ -14,6 +14,8 @@
 //   rope              y[i] = fma(x[i], cos[i], -(x[i+h] * sin[i])); y[i+h] = fma(x[i+h], cos[i], x[i] * sin[i]); h = half the rotated width;
 //                     elements behind 2h stay as they are
 //   exp               see elementary functions below
+//   kv-store          a cell of a cache gets R(value): value itself in f32; to f16 or bf16 rounded to nearest even, subnormals kept, beyond the largest finite
+//                     value by half a unit or more: infinity; a NaN stays one. What is read from a cache is the stored value, widened exactly.
 //   attention         a row at position p sees the keys 0..p of its slot, head i those of kv head i / (heads / kv_heads), in blocks of 64 absolute positions.
 //                     Block: s[j] = dot(q, k[j]) * scale; m = max s; p[j] = exp(s[j] - m); l = tree16 of lanes (lane[j mod 16] += p[j], from +0);
 //                     o[d] = fma(p[j], v[j][d], o[d]) from +0 in order of j.
@@ -81,18 +83,18 @@
 #define MLXCEL_KERNEL_RMS_NORM_ARGS                                                                                                                  \
   MLXCEL_BUFFER(const float, x), MLXCEL_BUFFER(const int32_t, index), MLXCEL_BUFFER(const uint8_t, weight), MLXCEL_BUFFER(float, out), int32_t rows, \
       int32_t width, int32_t weight_type, int32_t gather, float eps, size_t group, size_t groups
-// Projects to q, k and v, rotates q and k, writes k and v into the caches of |layer|: [layers, slots, kv_heads, context, head_dim].
+// Projects to q, k and v, rotates q and k, writes k and v into the caches of |layer|: [layers, slots, kv_heads, context, head_dim] of element type |kv_type|.
 // cos, sin: [context, rope_half].
-#define MLXCEL_KERNEL_QKV_ROPE_ARGS                                                                                                                            \
-  MLXCEL_BUFFER(const float, x), MLXCEL_MATRIX(q), MLXCEL_MATRIX(k), MLXCEL_MATRIX(v), MLXCEL_BUFFER(const float, cos), MLXCEL_BUFFER(const float, sin),       \
-      MLXCEL_BUFFER(const int32_t, slots), MLXCEL_BUFFER(const int32_t, positions), MLXCEL_BUFFER(float, k_cache), MLXCEL_BUFFER(float, v_cache),              \
-      MLXCEL_BUFFER(float, out), int32_t rows, int32_t width, int32_t heads, int32_t kv_heads, int32_t head_dim, int32_t rope_half, int32_t q_format,          \
-      int32_t q_flags, int32_t k_format, int32_t k_flags, int32_t v_format, int32_t v_flags, int32_t layer, int32_t slot_count, int32_t context, size_t group, \
-      size_t groups
+#define MLXCEL_KERNEL_QKV_ROPE_ARGS                                                                                                                      \
+  MLXCEL_BUFFER(const float, x), MLXCEL_MATRIX(q), MLXCEL_MATRIX(k), MLXCEL_MATRIX(v), MLXCEL_BUFFER(const float, cos), MLXCEL_BUFFER(const float, sin), \
+      MLXCEL_BUFFER(const int32_t, slots), MLXCEL_BUFFER(const int32_t, positions), MLXCEL_BUFFER(uint8_t, k_cache), MLXCEL_BUFFER(uint8_t, v_cache),    \
+      MLXCEL_BUFFER(float, out), int32_t rows, int32_t width, int32_t heads, int32_t kv_heads, int32_t head_dim, int32_t rope_half, int32_t q_format,    \
+      int32_t q_flags, int32_t k_format, int32_t k_flags, int32_t v_format, int32_t v_flags, int32_t layer, int32_t slot_count, int32_t context,         \
+      int32_t kv_type, size_t group, size_t groups
 #define MLXCEL_KERNEL_ATTENTION_ARGS                                                                                                                      \
-  MLXCEL_BUFFER(const float, q), MLXCEL_BUFFER(const float, k_cache), MLXCEL_BUFFER(const float, v_cache), MLXCEL_BUFFER(const int32_t, slots),           \
+  MLXCEL_BUFFER(const float, q), MLXCEL_BUFFER(const uint8_t, k_cache), MLXCEL_BUFFER(const uint8_t, v_cache), MLXCEL_BUFFER(const int32_t, slots),       \
       MLXCEL_BUFFER(const int32_t, positions), MLXCEL_BUFFER(float, out), int32_t rows, int32_t heads, int32_t kv_heads, int32_t head_dim, int32_t layer, \
-      int32_t slot_count, int32_t context, float scale, size_t group, size_t groups
+      int32_t slot_count, int32_t context, int32_t kv_type, float scale, size_t group, size_t groups
 // out = [residual +] x W^T [+ bias]; |residual| repeats |x| if absent. out may not overlap x.
 #define MLXCEL_KERNEL_MATMUL_ARGS                                                                                                                            \
   MLXCEL_BUFFER(const float, x), MLXCEL_MATRIX(w), MLXCEL_BUFFER(const float, residual), MLXCEL_BUFFER(const int32_t, positions), MLXCEL_BUFFER(float, out), \

@@ -8,8 +8,8 @@
 static const mlxcel_kernel_info_t kernel_infos[] = {
     [MLXCEL_KERNEL_EMBED] = {"mlxcel_pinned_embed", "iibbbbonnn", MLXCEL_KERNEL_OBJECT_PINNED},
     [MLXCEL_KERNEL_RMS_NORM] = {"mlxcel_pinned_rms_norm", "fibonnnne", MLXCEL_KERNEL_OBJECT_PINNED},
-    [MLXCEL_KERNEL_QKV_ROPE] = {"mlxcel_pinned_qkv_rope", "fbbbbbbbbbbbbffiittonnnnnnnnnnnnnnn", MLXCEL_KERNEL_OBJECT_PINNED},
-    [MLXCEL_KERNEL_ATTENTION] = {"mlxcel_pinned_attention", "fffiionnnnnnne", MLXCEL_KERNEL_OBJECT_PINNED},
+    [MLXCEL_KERNEL_QKV_ROPE] = {"mlxcel_pinned_qkv_rope", "fbbbbbbbbbbbbffiiTTonnnnnnnnnnnnnnnn", MLXCEL_KERNEL_OBJECT_PINNED},
+    [MLXCEL_KERNEL_ATTENTION] = {"mlxcel_pinned_attention", "fbbiionnnnnnnne", MLXCEL_KERNEL_OBJECT_PINNED},
     [MLXCEL_KERNEL_MATMUL] = {"mlxcel_pinned_matmul", "fbbbbfionnnnn", MLXCEL_KERNEL_OBJECT_PINNED},
     [MLXCEL_KERNEL_GATE_UP] = {"mlxcel_pinned_gate_up", "fbbbbbbbbionnnnnnn", MLXCEL_KERNEL_OBJECT_PINNED},
     [MLXCEL_KERNEL_MLX_EMBED] = {"mlxcel_mlx_embed", "iibbbBnnnn", MLXCEL_KERNEL_OBJECT_MLX},

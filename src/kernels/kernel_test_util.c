@@ -1,6 +1,5 @@
 #include "kernels/kernel_test_util.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -267,13 +266,11 @@ static void compare_output(const kernel_check_t* check, const char* set, size_t 
   size_t total = guarded_accessible_bytes(output), front = total - output->bytes;
   if (memcmp(output->mapping, expected, total) == 0) return;
   if (memcmp(output->mapping, expected, front) != 0) fail_msg("%s: %s wrote in front of output %zu", check->what, set, o);
-  for (size_t i = 0; i < output->bytes / sizeof(float); ++i) {
-    uint32_t got, want;
-    memcpy(&got, output->data + 4 * i, sizeof(got));
-    memcpy(&want, expected + front + 4 * i, sizeof(want));
-    if (got == want || (isnan(float_from_bits(got)) && isnan(float_from_bits(want)))) continue;
-    fail_msg("%s: %s with %zu workgroups: output %zu element %zu is %a (0x%08" PRIx32 "), the reference has %a (0x%08" PRIx32 ")", check->what, set, groups, o,
-             i, (double)float_from_bits(got), got, (double)float_from_bits(want), want);
+  int32_t type = output->type;
+  for (size_t i = 0; i < output->bytes / format_type_bytes(type); ++i) {
+    float got = mlxcel_reference_widen(output->data, type, i), want = mlxcel_reference_widen(expected + front, type, i);
+    if (memcmp(&got, &want, sizeof(got)) == 0 || (isnan(got) && isnan(want))) continue;
+    fail_msg("%s: %s with %zu workgroups: output %zu element %zu is %a, the reference has %a", check->what, set, groups, o, i, (double)got, (double)want);
   }
 }
 

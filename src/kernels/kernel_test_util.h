@@ -17,6 +17,7 @@ typedef struct guarded_t {
   size_t mapping_bytes;
   uint8_t* data;
   size_t bytes;
+  int32_t type;   // MLXCEL_FORMAT_* of the elements, as results are compared; f32 unless a test sets it
   size_t offset;  // elements between the base pointer that a kernel gets and |data|
 } guarded_t;
 

@@ -1,5 +1,6 @@
 // The arithmetic itself: the scalar reference against literal values that only the stated order gives and against mathematics in double, mlxcel-exp-1 over its
 // whole range, and subnormals under a caller that flushes them. (That the kernels equal the reference elsewhere: kernels_equal_reference_test.c.)
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,8 +173,8 @@ static void kernels_reference_attention_is_softmax_of_scaled_scores(void** state
   guarded_t v = test_rows_create(&random, STYLE_PLAIN, NULL, LAYERS * SLOTS * KV_HEADS, CELLS);
   const int32_t slots[1] = {SLOT}, positions[1] = {LENGTH - 1};
   float out[HEADS * DIM];
-  mlxcel_reference_attention(guarded_floats(&q), 0, guarded_floats(&k), 0, guarded_floats(&v), 0, slots, 0, positions, 0, out, 0, 1, HEADS, KV_HEADS, DIM,
-                             LAYER, SLOTS, CONTEXT, 0.25f, 0, 1);
+  mlxcel_reference_attention(guarded_floats(&q), 0, k.data, 0, v.data, 0, slots, 0, positions, 0, out, 0, 1, HEADS, KV_HEADS, DIM, LAYER, SLOTS, CONTEXT,
+                             MLXCEL_FORMAT_F32, 0.25f, 0, 1);
   for (size_t h = 0; h < HEADS; ++h) {
     size_t at = ((LAYER * SLOTS + SLOT) * KV_HEADS + h / 2) * CELLS;
     double weight[LENGTH], total = 0;
@@ -203,8 +204,8 @@ static void kernels_reference_qkv_rope_turns_pairs_half_a_head_apart(void** stat
   for (size_t i = 0; i < DIM; ++i) identity[i * WIDTH + i] = identity[(DIM + i) * WIDTH + i] = 1.0f;  // two heads, both x
   const float cos[CONTEXT * HALF] = {0, 0, 0, 0, 0.5f, 1}, sin[CONTEXT * HALF] = {0, 0, 0, 0, 2, 0};
   const int32_t slots[1] = {1}, positions[1] = {2};
-  mlxcel_reference_qkv_rope(x, 0, ONE_MATRIX(identity), ONE_MATRIX(identity), ONE_MATRIX(identity), cos, 0, sin, 0, slots, 0, positions, 0, k_cache, 0, v_cache,
-                            0, out, 0, 1, WIDTH, 2, 1, DIM, HALF, 0, 0, 0, 0, 0, 0, 1, SLOTS, CONTEXT, 0, 1);
+  mlxcel_reference_qkv_rope(x, 0, ONE_MATRIX(identity), ONE_MATRIX(identity), ONE_MATRIX(identity), cos, 0, sin, 0, slots, 0, positions, 0, (uint8_t*)k_cache,
+                            0, (uint8_t*)v_cache, 0, out, 0, 1, WIDTH, 2, 1, DIM, HALF, 0, 0, 0, 0, 0, 0, 1, SLOTS, CONTEXT, MLXCEL_FORMAT_F32, 0, 1);
   const float turned[DIM] = {0.5f - 6, 2, 1.5f + 2, 4, 5, 6};  // pairs (0, 2) and (1, 3); 4 and 5 stay
   size_t cell = ((1 * SLOTS + 1) * CONTEXT + 2) * DIM;         // layer 1, slot 1, one head, position 2
   for (size_t d = 0; d < DIM; ++d) {
@@ -242,6 +243,65 @@ static void kernels_reference_norm_and_gate_follow_their_formulas(void** state) 
   assert_close((double)gated, gate / (1 + exp(-gate)) * up, 8 * UNIT * magnitude * (fabs(up) + 1.1 * fabs(gate)) + 8 * UNIT * fabs(gate * up));
   guarded_release(&x);
   guarded_release(&w);
+}
+
+static uint16_t narrowed(int32_t type, float value) {
+  uint16_t half;
+  mlxcel_reference_narrow((uint8_t*)&half, type, 0, value);
+  return half;
+}
+
+// Between a code's value and the next lies one midpoint, a float: at it the even code is taken, beside it the nearer one. Nothing else decides.
+static void kernels_reference_narrow_takes_the_nearest_and_at_midpoints_the_even_code(void** state) {
+  (void)state;
+  static const uint16_t infinities[] = {[MLXCEL_FORMAT_F16] = 0x7c00, [MLXCEL_FORMAT_BF16] = 0x7f80};
+  for (int32_t type = MLXCEL_FORMAT_F16; type <= MLXCEL_FORMAT_BF16; ++type) {
+    for (uint16_t code = 0; code < infinities[type]; ++code) {
+      uint16_t next = (uint16_t)(code + 1), even = code % 2 ? next : code;
+      double below = (double)mlxcel_reference_widen((const uint8_t*)&code, type, 0), above = (double)mlxcel_reference_widen((const uint8_t*)&next, type, 0);
+      // Infinity stands where the next value would be.
+      if (next == infinities[type]) above = type == MLXCEL_FORMAT_F16 ? 65536.0 : 0x1p+128;
+      float middle = (float)((below + above) / 2);
+      assert_true((double)middle == (below + above) / 2);
+      for (int negative = 0; negative < 2; ++negative) {
+        uint16_t sign = negative ? 0x8000 : 0;
+        float turn = negative ? -1.0f : 1.0f;
+        assert_int_equal(narrowed(type, turn * (float)below), sign | code);
+        assert_int_equal(narrowed(type, turn * middle), sign | even);
+        assert_int_equal(narrowed(type, turn * nextafterf(middle, 0)), sign | code);
+        assert_int_equal(narrowed(type, turn * nextafterf(middle, INFINITY)), sign | next);
+      }
+    }
+    assert_int_equal(narrowed(type, INFINITY), infinities[type]);
+    assert_int_equal(narrowed(type, -FLT_MAX), 0x8000 | infinities[type]);
+    static const uint32_t nans[] = {0x7f800001u, 0x7fffffffu, 0xff800001u, 0xffc00000u};
+    for (size_t i = 0; i < COUNT_OF(nans); ++i) {
+      float value;
+      memcpy(&value, &nans[i], sizeof(value));
+      uint16_t half = narrowed(type, value);
+      assert_true(isnan(mlxcel_reference_widen((const uint8_t*)&half, type, 0)));
+    }
+  }
+}
+
+// A NaN whose fraction rounds up would carry into the sign.
+static void kernels_narrow_cache_keeps_nans(void** state) {
+  (void)state;
+  for (int level = 0; level < MLXCEL_KERNEL_LEVEL_COUNT; ++level) {
+    if (!mlxcel_kernel_level_runs_here((mlxcel_kernel_level_t)level)) continue;
+    for (int32_t type = MLXCEL_FORMAT_F16; type <= MLXCEL_FORMAT_BF16; ++type) {
+      // One head of one element: v = x * 1.
+      uint32_t bits = 0x7fffffffu;
+      float x, one = 1, out = 0, table = 1;
+      memcpy(&x, &bits, sizeof(x));
+      uint16_t k_cache = 0, v_cache = 0;
+      kernel_set_of_level((mlxcel_kernel_level_t)level)
+          ->mlxcel_pinned_qkv_rope(&x, 0, ONE_MATRIX(&one), ONE_MATRIX(&one), ONE_MATRIX(&one), &table, 0, &table, 0, zero_position, 0, zero_position, 0,
+                                   (uint8_t*)&k_cache, 0, (uint8_t*)&v_cache, 0, &out, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, type, 0, 1);
+      assert_true(isnan(mlxcel_reference_widen((const uint8_t*)&v_cache, type, 0)));
+      assert_true(isnan(mlxcel_reference_widen((const uint8_t*)&k_cache, type, 0)));
+    }
+  }
 }
 
 //===- mlxcel-exp-1 -------------------------------------------------------------------------------------------------------------------------------------===//
@@ -361,6 +421,8 @@ int main(void) {
       cmocka_unit_test(kernels_affine_weight_is_rounded_once),
       cmocka_unit_test(kernels_reference_attention_is_softmax_of_scaled_scores),
       cmocka_unit_test(kernels_reference_qkv_rope_turns_pairs_half_a_head_apart),
+      cmocka_unit_test(kernels_reference_narrow_takes_the_nearest_and_at_midpoints_the_even_code),
+      cmocka_unit_test(kernels_narrow_cache_keeps_nans),
       cmocka_unit_test(kernels_reference_norm_and_gate_follow_their_formulas),
       cmocka_unit_test(kernels_exp_is_within_1_013_ulp),
       cmocka_unit_test(kernels_exp_has_the_right_limits),

@@ -80,23 +80,43 @@ static void pinned_rms_norm(const mlxcel_operation_t* operation, const mlxcel_ho
 static void pinned_attention(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, float* out) {
   mlxcel_reference_attention(operands[0].data, 0, operands[1].data, 0, operands[2].data, 0, operands[3].data, 0, operands[4].data, 0, out, 0,
                              (int32_t)operation->rows, (int32_t)operation->heads, (int32_t)operation->kv_heads, (int32_t)operation->head_dim, 0, 1,
-                             (int32_t)operation->keys, operation->scale, 0, 1);
+                             (int32_t)operation->keys, (int32_t)operation->cache_dtype, operation->scale, 0, 1);
 }
 
-// x, wq, wk, wv, slots, positions, cos, sin, k_cache, v_cache. The kernel writes into the caches behind q, which begin as copies of the operands.
-static void pinned_qkv_rope(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, float* out) {
+// A cache's operand, copied, so that the kernel can write into it. The result holds it widened.
+static iree_status_t copy_cache(const mlxcel_host_tensor_t* operand, mlxcel_host_tensor_t* out_copy) {
+  IREE_RETURN_IF_ERROR(mlxcel_host_tensor_allocate(&operand->type, out_copy));
+  memcpy(out_copy->data, operand->data, operand->size);
+  return iree_ok_status();
+}
+static float* widen_cache(const mlxcel_host_tensor_t* cache, float* out) {
+  uint64_t count = mlxcel_operand_element_count(&cache->type);
+  for (uint64_t i = 0; i < count; ++i) out[i] = mlxcel_reference_widen(cache->data, (int32_t)cache->type.dtype, i);
+  return out + count;
+}
+
+// x, wq, wk, wv, slots, positions, cos, sin, k_cache, v_cache.
+static void pinned_qkv_rope(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, mlxcel_host_tensor_t caches[2], float* out) {
   size_t next = 1;
   pinned_matrix_t q = pinned_matrix(operation, operands, &next);
   pinned_matrix_t k = pinned_matrix(operation, operands, &next);
   pinned_matrix_t v = pinned_matrix(operation, operands, &next);
-  float* k_cache = out + operation->rows * operation->heads * operation->head_dim;
-  float* v_cache = k_cache + operands[next + 4].size / sizeof(float);
-  memcpy(k_cache, operands[next + 4].data, operands[next + 4].size);
-  memcpy(v_cache, operands[next + 5].data, operands[next + 5].size);
   mlxcel_reference_qkv_rope(operands[0].data, 0, MATRIX(q), MATRIX(k), MATRIX(v), operands[next + 2].data, 0, operands[next + 3].data, 0, operands[next].data,
-                            0, operands[next + 1].data, 0, k_cache, 0, v_cache, 0, out, 0, (int32_t)operation->rows, (int32_t)operation->in_features,
-                            (int32_t)operation->heads, (int32_t)operation->kv_heads, (int32_t)operation->head_dim, (int32_t)(operation->rope_dims / 2),
-                            q.format, q.flags, k.format, k.flags, v.format, v.flags, 0, 1, (int32_t)operation->keys, 0, 1);
+                            0, operands[next + 1].data, 0, caches[0].data, 0, caches[1].data, 0, out, 0, (int32_t)operation->rows,
+                            (int32_t)operation->in_features, (int32_t)operation->heads, (int32_t)operation->kv_heads, (int32_t)operation->head_dim,
+                            (int32_t)(operation->rope_dims / 2), q.format, q.flags, k.format, k.flags, v.format, v.flags, 0, 1, (int32_t)operation->keys,
+                            (int32_t)operation->cache_dtype, 0, 1);
+  out = widen_cache(&caches[0], out + operation->rows * operation->heads * operation->head_dim);
+  widen_cache(&caches[1], out);
+}
+
+static iree_status_t pinned_qkv_rope_with_caches(const mlxcel_operation_t* operation, const mlxcel_host_tensor_t* operands, float* out) {
+  mlxcel_host_tensor_t caches[2] = {{.data = NULL}};
+  iree_status_t status = iree_ok_status();
+  for (size_t i = 0; i < 2 && iree_status_is_ok(status); ++i) status = copy_cache(&operands[8 + i], &caches[i]);
+  if (iree_status_is_ok(status)) pinned_qkv_rope(operation, operands, caches, out);
+  for (size_t i = 0; i < 2; ++i) mlxcel_host_tensor_deinitialize(&caches[i]);
+  return status;
 }
 
 static bool pinned_covers(const mlxcel_operation_t* operation) {
@@ -133,9 +153,6 @@ static void pinned_compute(const mlxcel_operation_t* operation, const mlxcel_hos
     case MLXCEL_OP_ATTENTION:
       pinned_attention(operation, operands, out);
       break;
-    case MLXCEL_OP_QKV_ROPE:
-      pinned_qkv_rope(operation, operands, out);
-      break;
     default:
       pinned_projection(operation, operands, rows, out);
       break;
@@ -147,6 +164,7 @@ static iree_status_t pinned_evaluate(const mlxcel_operation_t* operation, const 
     return iree_make_status(IREE_STATUS_UNIMPLEMENTED, "the scalar reference kernels have no %s (%s) with results in %s", mlxcel_op_class_name(operation->op),
                             mlxcel_op_variant_name(operation->variant), mlxcel_dtype_name(result->type.dtype));
   }
+  if (operation->op == MLXCEL_OP_QKV_ROPE) return pinned_qkv_rope_with_caches(operation, operands, result->data);
   int64_t row_count = operation->op == MLXCEL_OP_DEQUANTIZE ? operation->out_features : operation->rows;
   int32_t* rows = row_numbers(row_count);
   if (!rows) return iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for %" PRId64 " row numbers; free memory and try again", row_count);

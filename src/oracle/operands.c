@@ -409,7 +409,7 @@ static void fill(const mlxcel_operation_t* operation, uint64_t seed, mlxcel_orac
 static uint64_t seed_of(const mlxcel_operation_t* operation, uint64_t seed) {
   const uint64_t fields[] = {(uint64_t)operation->op,
                              (uint64_t)operation->variant,
-                             (uint64_t)operation->dtype,
+                             (uint64_t)operation->dtype + MLXCEL_DTYPE_COUNT * (uint64_t)operation->cache_dtype,
                              (uint64_t)operation->weight_dtype,
                              operation->bits,
                              operation->group_size,

@@ -62,6 +62,8 @@ typedef struct dtype_pair_t {
 static const dtype_pair_t same_pairs[] = {{F32, F32}, {F16, F16}, {BF16, BF16}};
 // What checkpoints hold beside a matching dtype: narrow weights under f32 activations, and metadata that makes MLX promote to f32.
 static const dtype_pair_t mixed_pairs[] = {{F32, BF16}, {F32, F16}, {BF16, F32}, {BF16, F16}, {F16, F32}, {F16, BF16}};
+// Caches narrower than their f32 values.
+static const mlxcel_dtype_t narrow_caches[] = {F16, BF16};
 #define SAME_COUNT (sizeof(same_pairs) / sizeof(same_pairs[0]))
 #define MIXED_COUNT (sizeof(mixed_pairs) / sizeof(mixed_pairs[0]))
 
@@ -222,6 +224,20 @@ typedef struct attention_shape_t {
   float scale;  // 0 = 1 / sqrt(head_dim)
 } attention_shape_t;
 
+static void add_attention_of(case_builder_t* builder, const attention_shape_t* shape, dtype_pair_t pair, mlxcel_dtype_t cache_dtype) {
+  mlxcel_operation_t operation = operation_of(MLXCEL_OP_ATTENTION, shape->variant, pair);
+  operation.cache_dtype = cache_dtype;
+  operation.rows = shape->rows;
+  operation.heads = shape->heads;
+  operation.kv_heads = shape->kv_heads;
+  operation.head_dim = shape->head_dim;
+  operation.keys = shape->keys;
+  operation.scale = shape->scale > 0 ? shape->scale : 1.0f / sqrtf((float)shape->head_dim);
+  add(builder, operation);
+}
+
+#define NARROW_ATTENTION_COUNT 4  // the first shapes: causal ones, of one row and of several
+
 static void add_attention(case_builder_t* builder) {
   static const attention_shape_t shapes[] = {
       {MLXCEL_VARIANT_MASK_CAUSAL, 16, 9, 3, 64, 80, 0},  // SmolLM2
@@ -231,17 +247,10 @@ static void add_attention(case_builder_t* builder) {
       {MLXCEL_VARIANT_MASK_ADDITIVE, 5, 2, 1, 40, 9, 0},
   };
   for (size_t i = 0; i < SAME_COUNT; ++i) {
-    for (size_t k = 0; k < COUNT_OF(shapes); ++k) {
-      const attention_shape_t* shape = &shapes[k];
-      mlxcel_operation_t operation = operation_of(MLXCEL_OP_ATTENTION, shape->variant, same_pairs[i]);
-      operation.rows = shape->rows;
-      operation.heads = shape->heads;
-      operation.kv_heads = shape->kv_heads;
-      operation.head_dim = shape->head_dim;
-      operation.keys = shape->keys;
-      operation.scale = shape->scale > 0 ? shape->scale : 1.0f / sqrtf((float)shape->head_dim);
-      add(builder, operation);
-    }
+    for (size_t k = 0; k < COUNT_OF(shapes); ++k) add_attention_of(builder, &shapes[k], same_pairs[i], F32);
+  }
+  for (size_t i = 0; i < COUNT_OF(narrow_caches); ++i) {
+    for (size_t k = 0; k < NARROW_ATTENTION_COUNT; ++k) add_attention_of(builder, &shapes[k], same_pairs[0], narrow_caches[i]);
   }
 }
 
@@ -346,19 +355,29 @@ typedef struct rope_shape_t {
   bool has_frequencies;
 } rope_shape_t;
 
-static void add_qkv_rope(case_builder_t* builder, dtype_pair_t pair, int64_t rows, int64_t width, int64_t heads, int64_t kv_heads, int64_t head_dim,
-                         int64_t rope_dims, int64_t keys) {
-  mlxcel_operation_t operation = operation_of(MLXCEL_OP_QKV_ROPE, MLXCEL_VARIANT_HALF, pair);
-  operation.rows = rows;
-  operation.in_features = width;
-  operation.heads = heads;
-  operation.kv_heads = kv_heads;
-  operation.head_dim = head_dim;
-  operation.rope_dims = rope_dims;
-  operation.keys = keys;
-  operation.rope_base = 10000.0f;
-  operation.scale = 1.0f;
-  add(builder, operation);
+typedef struct qkv_shape_t {
+  int64_t rows, width, heads, kv_heads, head_dim, rope_dims, keys;
+} qkv_shape_t;
+static const qkv_shape_t qkv_shapes[] = {
+    {16, 576, 9, 3, 64, 64, 80}, {5, 130, 4, 2, 80, 32, 80}, {7, 66, 6, 2, 37, 34, 10},  // an odd rest of every head isn't rotated; runs of positions and gaps
+};
+
+static void add_qkv_ropes(case_builder_t* builder, dtype_pair_t pair, mlxcel_dtype_t cache_dtype) {
+  for (size_t i = 0; i < COUNT_OF(qkv_shapes); ++i) {
+    const qkv_shape_t* shape = &qkv_shapes[i];
+    mlxcel_operation_t operation = operation_of(MLXCEL_OP_QKV_ROPE, MLXCEL_VARIANT_HALF, pair);
+    operation.cache_dtype = cache_dtype;
+    operation.rows = shape->rows;
+    operation.in_features = shape->width;
+    operation.heads = shape->heads;
+    operation.kv_heads = shape->kv_heads;
+    operation.head_dim = shape->head_dim;
+    operation.rope_dims = shape->rope_dims;
+    operation.keys = shape->keys;
+    operation.rope_base = 10000.0f;
+    operation.scale = 1.0f;
+    add(builder, operation);
+  }
 }
 
 static void add_rope(case_builder_t* builder) {
@@ -382,10 +401,9 @@ static void add_rope(case_builder_t* builder) {
       operation.has_frequencies = shape->has_frequencies;
       add(builder, operation);
     }
-    add_qkv_rope(builder, same_pairs[i], 16, 576, 9, 3, 64, 64, 80);
-    add_qkv_rope(builder, same_pairs[i], 5, 130, 4, 2, 80, 32, 80);
-    add_qkv_rope(builder, same_pairs[i], 7, 66, 6, 2, 37, 34, 10);  // an odd rest of every head isn't rotated; runs of positions and gaps
+    add_qkv_ropes(builder, same_pairs[i], F32);
   }
+  for (size_t i = 0; i < COUNT_OF(narrow_caches); ++i) add_qkv_ropes(builder, same_pairs[0], narrow_caches[i]);
 }
 
 static void add_dequantize(case_builder_t* builder) {
@@ -520,11 +538,13 @@ static size_t qkv_rope_parts(const mlxcel_operation_t* operation, mlxcel_operati
   parts[2].op = MLXCEL_OP_ROPE;
   parts[2].in_features = 0;
   parts[2].kv_heads = 0;
+  parts[2].cache_dtype = MLXCEL_DTYPE_F32;
   parts[2].bits = parts[2].group_size = 0;
   parts[3] = (mlxcel_operation_t){.op = MLXCEL_OP_KV_STORE,
                                   .dtype = operation->dtype,
                                   .weight_dtype = operation->dtype,
                                   .bias_dtype = operation->dtype,
+                                  .cache_dtype = operation->cache_dtype,
                                   .rows = operation->rows,
                                   .kv_heads = operation->kv_heads,
                                   .head_dim = operation->head_dim,

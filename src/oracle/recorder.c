@@ -118,6 +118,9 @@ iree_status_t mlxcel_recorder_list(const mlxcel_recorder_t* recorder, const char
   return iree_ok_status();
 }
 
+// Whether a clause says the same for every storage of a kind. A cache's says how it is rounded as it is written.
+static bool storage_is_only_read(const mlxcel_evidence_t* record) { return strcmp(record->op, mlxcel_op_class_name(MLXCEL_OP_KV_STORE)) != 0; }
+
 // Records of one place, operation and kernel, whose storages are of one kind. A bias of the layer is a storage.
 static bool same_but_for_storage(const mlxcel_evidence_t* left, const mlxcel_evidence_t* right) {
   const char* const pairs[][2] = {{left->profile, right->profile},     {left->op, right->op},         {left->variant, right->variant},
@@ -125,6 +128,7 @@ static bool same_but_for_storage(const mlxcel_evidence_t* left, const mlxcel_evi
   for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); ++i) {
     if (strcmp(pairs[i][0], pairs[i][1]) != 0) return false;
   }
+  if (!storage_is_only_read(left)) return strcmp(left->source_dtype, right->source_dtype) == 0;
   return mlxcel_pinned_same_storage_kind(left->source_dtype, right->source_dtype);
 }
 

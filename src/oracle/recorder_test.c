@@ -217,6 +217,20 @@ static void recorder_reduces_storages_of_a_kind_to_the_widest_record(void** stat
   assert_int_equal(records[0].claim, MLXCEL_CLAIM_NONE);
 }
 
+static void recorder_keeps_every_storage_of_a_cache_that_is_written(void** state) {
+  (void)state;
+  static const char* const sources[] = {"f32", "f16", "bf16", "f16"};
+  mlxcel_evidence_t records[4] = {0};
+  for (size_t i = 0; i < 4; ++i) {
+    snprintf(records[i].op, sizeof(records[i].op), "kv-store");
+    snprintf(records[i].source_dtype, sizeof(records[i].source_dtype), "%s", sources[i]);
+  }
+  mlxcel_evidence_list_t list = {4, records};
+  mlxcel_recorder_reduce(&list);
+  assert_int_equal(list.count, 3);
+  for (size_t i = 0; i < 3; ++i) assert_string_equal(records[i].source_dtype, sources[i]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(recorder_sums_the_cases_of_a_clause),
@@ -225,6 +239,7 @@ int main(void) {
       cmocka_unit_test(recorder_leaves_out_what_was_shown_in_part),
       cmocka_unit_test(recorder_names_the_compiler_of_every_clauses_own_module),
       cmocka_unit_test(recorder_reduces_storages_of_a_kind_to_the_widest_record),
+      cmocka_unit_test(recorder_keeps_every_storage_of_a_cache_that_is_written),
   };
   return cmocka_run_group_tests_name("oracle_recorder", tests, NULL, NULL);
 }

@@ -208,6 +208,10 @@ iree_status_t mlxcel_reference_compute(mlxcel_reference_t* reference, const mlxc
   memset(out_result, 0, sizeof(*out_result));
   request_t request = {.operation = operation, .operand_count = operand_count, .operands = operands};
   IREE_RETURN_IF_ERROR(check_request(&request));
+  if (operation->cache_dtype != MLXCEL_DTYPE_F32) {  // the wire has no field for it
+    return iree_make_status(IREE_STATUS_UNIMPLEMENTED, "MLX keeps keys and values in their own dtype: it has no %s with a cache of %s",
+                            mlxcel_op_class_name(operation->op), mlxcel_dtype_name(operation->cache_dtype));
+  }
   IREE_RETURN_IF_ERROR(ensure_running(reference));
   reply_t reply = {.payload = NULL};
   bool is_intact = false;

@@ -81,6 +81,11 @@ static iree_status_t case_of_clause(const mlxcel_clause_t* clause, mlxcel_self_c
   if (!mlxcel_self_check_source_parse(clause->source_dtype ? clause->source_dtype : "none", &out_case->format, &out_case->bias_type)) {
     return clause_error(clause, "the kernels don't know this storage");
   }
+  // Their storage is the cache's; matrices are then f32.
+  if (clause->op == MLXCEL_OP_KV_STORE || clause->op == MLXCEL_OP_ATTENTION) {
+    out_case->cache_type = MLXCEL_FORMAT_TYPE(out_case->format);
+    out_case->format = MLXCEL_FORMAT(0, 0, MLXCEL_FORMAT_F32);
+  }
   return iree_ok_status();
 }
 

@@ -21,6 +21,7 @@ typedef struct mlxcel_self_check_case_t {
   mlxcel_kernel_id_t kernel;  // a pinned one
   int32_t format;             // MLXCEL_FORMAT: of every matrix, or of a norm's weight
   int32_t bias_type;          // of the layers' bias vectors; MLXCEL_SELF_CHECK_NO_BIAS without
+  int32_t cache_type;         // of the KV cache: MLXCEL_FORMAT_F32, _F16, _BF16
 } mlxcel_self_check_case_t;
 #define MLXCEL_SELF_CHECK_NO_BIAS (-1)
 

@@ -23,12 +23,14 @@
 #define QKV_HEAD_DIM 10
 #define QKV_ROPE_HALF 4
 #define QKV_CONTEXT 9
+#define QKV_CELLS (LAYERS * SLOTS * QKV_KV_HEADS * QKV_CONTEXT * QKV_HEAD_DIM)
 #define ATTENTION_HEADS 2
 #define ATTENTION_KV_HEADS 1
 #define ATTENTION_HEAD_DIM 21
 #define ATTENTION_CONTEXT (2 * MLXCEL_ATTENTION_BLOCK + 3)
 #define SMALL 0x1p-128f        // sums of products with it are subnormal
 #define SMALL_FACTOR 0x1p-68f  // likewise products of two such sums
+#define SMALL_F16 0x1p-18f
 #define RESULTS_MAX 3
 #define ARENA_BYTES (512u << 10)  // the largest case, attention with two copies of two caches, needs a quarter of it
 
@@ -69,8 +71,8 @@ typedef struct operands_t {
   uint64_t random;
   const mlxcel_self_check_case_t* check;
   int32_t rows, width, flags;
-  float *x, *residual, *cos, *sin, *keys, *values;
-  uint8_t* weight;
+  float *x, *residual, *cos, *sin;
+  uint8_t *weight, *keys, *values;
   int32_t *positions, *slots, *tokens;
   matrix_t matrices[3];
 } operands_t;
@@ -104,11 +106,13 @@ static float* take_floats(operands_t* operands, size_t count) {
   return values;
 }
 
-static uint8_t* take_typed(operands_t* operands, int32_t type, size_t count) {
+// The first |small_count| of them times |small|.
+static uint8_t* take_typed_small(operands_t* operands, int32_t type, size_t count, float small, size_t small_count) {
   uint8_t* data = take_bytes(operands, count * 4);
-  for (size_t i = 0; i < count; ++i) mlxcel_dtype_store((mlxcel_dtype_t)type, data, i, random_float(operands));
+  for (size_t i = 0; i < count; ++i) mlxcel_dtype_store((mlxcel_dtype_t)type, data, i, random_float(operands) * (i < small_count ? small : 1.0f));
   return data;
 }
+static uint8_t* take_typed(operands_t* operands, int32_t type, size_t count) { return take_typed_small(operands, type, count, 1.0f, 0); }
 
 // [rows, width]; the last of several rows is |small|er: so that what it adds up to is subnormal.
 static float* take_rows(operands_t* operands, size_t width, float small) {
@@ -157,21 +161,25 @@ static void take_indices(operands_t* operands, int32_t first, int32_t last) {
 
 typedef struct results_t {
   size_t count;
-  float* data[RESULTS_MAX];  // the first is [rows, width]
-  size_t sizes[RESULTS_MAX];
+  void* data[RESULTS_MAX];  // the first is [rows, width] of f32
+  int32_t types[RESULTS_MAX];
+  size_t sizes[RESULTS_MAX];  // elements
 } results_t;
 
-// Adds a result of |size| floats that starts as |initial|, or as a pattern.
-static void take_result(operands_t* operands, results_t* results, const float* initial, size_t size) {
-  float* data = take_bytes(operands, size * sizeof(float));
+// Adds a result of |size| elements of |type| that starts as |initial|, or as a pattern.
+static void take_result_typed(operands_t* operands, results_t* results, int32_t type, const void* initial, size_t size) {
+  size_t bytes = size * mlxcel_dtype_size((mlxcel_dtype_t)type);
+  void* data = take_bytes(operands, bytes);
   if (initial) {
-    memcpy(data, initial, size * sizeof(float));
+    memcpy(data, initial, bytes);
   } else {
-    memset(data, 0x5a, size * sizeof(float));
+    memset(data, 0x5a, bytes);
   }
   results->data[results->count] = data;
+  results->types[results->count] = type;
   results->sizes[results->count++] = size;
 }
+static void take_result(operands_t* operands, results_t* results, size_t size) { take_result_typed(operands, results, MLXCEL_FORMAT_F32, NULL, size); }
 
 // --- the kernels' calls --------------------------------------------------------------------------------------------------------------------
 
@@ -182,7 +190,7 @@ static void make_embed(operands_t* o) {
   take_indices(o, 4, 0);
   o->matrices[0] = take_matrix(o, TABLE_ROWS);
 }
-static void results_embed(operands_t* o, results_t* results) { take_result(o, results, NULL, (size_t)o->rows * (size_t)o->width); }
+static void results_embed(operands_t* o, results_t* results) { take_result(o, results, (size_t)o->rows * (size_t)o->width); }
 static void call_embed(const operands_t* o, const mlxcel_kernel_set_t* set, const results_t* results, size_t group, size_t groups) {
   set->mlxcel_pinned_embed(AT0(o->tokens), AT0(o->positions), MATRIX_AT0(o->matrices[0]), AT0(results->data[0]), o->rows, o->width, o->check->format, group,
                            groups);
@@ -207,36 +215,35 @@ static void make_qkv_rope(operands_t* o) {
   o->matrices[2] = take_matrix(o, QKV_KV_HEADS * QKV_HEAD_DIM);
   o->cos = take_floats(o, QKV_CONTEXT * QKV_ROPE_HALF);
   o->sin = take_floats(o, QKV_CONTEXT * QKV_ROPE_HALF);
-  o->keys = take_floats(o, LAYERS * SLOTS * QKV_KV_HEADS * QKV_CONTEXT * QKV_HEAD_DIM);
-  o->values = take_floats(o, LAYERS * SLOTS * QKV_KV_HEADS * QKV_CONTEXT * QKV_HEAD_DIM);
+  o->keys = take_typed(o, o->check->cache_type, QKV_CELLS);
+  o->values = take_typed(o, o->check->cache_type, QKV_CELLS);
 }
 static void results_qkv_rope(operands_t* o, results_t* results) {
-  take_result(o, results, NULL, (size_t)o->rows * QKV_HEADS * QKV_HEAD_DIM);
-  take_result(o, results, o->keys, LAYERS * SLOTS * QKV_KV_HEADS * QKV_CONTEXT * QKV_HEAD_DIM);
-  take_result(o, results, o->values, LAYERS * SLOTS * QKV_KV_HEADS * QKV_CONTEXT * QKV_HEAD_DIM);
+  take_result(o, results, (size_t)o->rows * QKV_HEADS * QKV_HEAD_DIM);
+  take_result_typed(o, results, o->check->cache_type, o->keys, QKV_CELLS);
+  take_result_typed(o, results, o->check->cache_type, o->values, QKV_CELLS);
 }
 static void call_qkv_rope(const operands_t* o, const mlxcel_kernel_set_t* set, const results_t* results, size_t group, size_t groups) {
   int32_t format = o->check->format;
   set->mlxcel_pinned_qkv_rope(AT0(o->x), MATRIX_AT0(o->matrices[0]), MATRIX_AT0(o->matrices[1]), MATRIX_AT0(o->matrices[2]), AT0(o->cos), AT0(o->sin),
                               AT0(o->slots), AT0(o->positions), AT0(results->data[1]), AT0(results->data[2]), AT0(results->data[0]), o->rows, o->width,
                               QKV_HEADS, QKV_KV_HEADS, QKV_HEAD_DIM, QKV_ROPE_HALF, format, o->flags, format, o->flags, format, o->flags, LAYER, SLOTS,
-                              QKV_CONTEXT, group, groups);
+                              QKV_CONTEXT, o->check->cache_type, group, groups);
 }
 
 static void make_attention(operands_t* o) {
   take_indices(o, ATTENTION_CONTEXT - 1, MLXCEL_ATTENTION_BLOCK - 1);
   size_t cells = LAYERS * SLOTS * ATTENTION_KV_HEADS * ATTENTION_CONTEXT * ATTENTION_HEAD_DIM;
   o->x = take_floats(o, (size_t)o->rows * ATTENTION_HEADS * ATTENTION_HEAD_DIM);
-  o->keys = take_floats(o, cells);
-  o->values = take_floats(o, cells);
-  // Those of the last row's slot.
-  size_t slot = ATTENTION_KV_HEADS * ATTENTION_CONTEXT * ATTENTION_HEAD_DIM, first = LAYER * SLOTS * slot;
-  for (size_t i = 0; i < slot; ++i) o->values[first + i] *= SMALL;
+  o->keys = take_typed(o, o->check->cache_type, cells);
+  // Values are small in the last row's slot, the first of the layer; nobody reads the layer before it. f16's own subnormals are what it can store.
+  float small = o->check->cache_type == MLXCEL_FORMAT_F16 ? SMALL_F16 : SMALL;
+  o->values = take_typed_small(o, o->check->cache_type, cells, small, (LAYER * SLOTS + 1) * ATTENTION_KV_HEADS * ATTENTION_CONTEXT * ATTENTION_HEAD_DIM);
 }
-static void results_attention(operands_t* o, results_t* results) { take_result(o, results, NULL, (size_t)o->rows * ATTENTION_HEADS * ATTENTION_HEAD_DIM); }
+static void results_attention(operands_t* o, results_t* results) { take_result(o, results, (size_t)o->rows * ATTENTION_HEADS * ATTENTION_HEAD_DIM); }
 static void call_attention(const operands_t* o, const mlxcel_kernel_set_t* set, const results_t* results, size_t group, size_t groups) {
   set->mlxcel_pinned_attention(AT0(o->x), AT0(o->keys), AT0(o->values), AT0(o->slots), AT0(o->positions), AT0(results->data[0]), o->rows, ATTENTION_HEADS,
-                               ATTENTION_KV_HEADS, ATTENTION_HEAD_DIM, LAYER, SLOTS, ATTENTION_CONTEXT, 2.5f, group, groups);
+                               ATTENTION_KV_HEADS, ATTENTION_HEAD_DIM, LAYER, SLOTS, ATTENTION_CONTEXT, o->check->cache_type, 2.5f, group, groups);
 }
 
 static void make_projection(operands_t* o) {
@@ -247,7 +254,7 @@ static void make_projection(operands_t* o) {
   o->matrices[0] = take_matrix(o, OUTPUTS);
   o->matrices[1] = take_matrix(o, OUTPUTS);
 }
-static void results_projection(operands_t* o, results_t* results) { take_result(o, results, NULL, (size_t)o->rows * OUTPUTS); }
+static void results_projection(operands_t* o, results_t* results) { take_result(o, results, (size_t)o->rows * OUTPUTS); }
 // With a residual where there are several rows, without where there is one.
 static void call_matmul(const operands_t* o, const mlxcel_kernel_set_t* set, const results_t* results, size_t group, size_t groups) {
   int32_t flags = o->rows > 1 ? o->flags | MLXCEL_MATRIX_HAS_RESIDUAL : o->flags;
@@ -299,16 +306,22 @@ static void storage_text(const mlxcel_self_check_case_t* check, char buffer[64])
   }
 }
 
+static float result_at(const results_t* results, size_t result, size_t element) {
+  return mlxcel_dtype_widen((mlxcel_dtype_t)results->types[result], results->data[result], element);
+}
+
 static iree_status_t difference(const operands_t* o, const mlxcel_kernel_set_t* set, size_t result, size_t element, float got, float expected) {
   char storage[64], values[96];
   storage_text(o->check, storage);
   // IREE's own formatting has no %a.
   snprintf(values, sizeof(values), "0x%08" PRIx32 " (%a) in place of 0x%08" PRIx32 " (%a)", float_bits(got), (double)got, float_bits(expected),
            (double)expected);
-  return iree_make_status(IREE_STATUS_INTERNAL,
-                          "self-check: kernel %s of level %s, storage %s, %d rows: result %zu element %zu is %s of the scalar reference; this build doesn't "
-                          "compute what its contract says: build mlxcel again, or use another CPU level",
-                          mlxcel_kernel_info(o->check->kernel)->symbol, set->name, storage, (int)o->rows, result, element, values);
+  return iree_make_status(
+      IREE_STATUS_INTERNAL,
+      "self-check: kernel %s of level %s, storage %s, cache %s, %d rows: result %zu element %zu is %s of the scalar reference; this build doesn't "
+      "compute what its contract says: build mlxcel again, or use another CPU level",
+      mlxcel_kernel_info(o->check->kernel)->symbol, set->name, storage, mlxcel_dtype_name((mlxcel_dtype_t)o->check->cache_type), (int)o->rows, result, element,
+      values);
 }
 
 // What stands in an inactive row of the first result is nobody's business.
@@ -317,7 +330,8 @@ static iree_status_t compare_results(const operands_t* o, const mlxcel_kernel_se
     size_t row_size = expected->sizes[r] / (size_t)o->rows;
     for (size_t i = 0; i < expected->sizes[r]; ++i) {
       if (r == 0 && o->positions[i / row_size] < 0) continue;
-      if (!same_float(got->data[r][i], expected->data[r][i])) return difference(o, set, r, i, got->data[r][i], expected->data[r][i]);
+      float left = result_at(got, r, i), right = result_at(expected, r, i);
+      if (!same_float(left, right)) return difference(o, set, r, i, left, right);
     }
   }
   return iree_ok_status();

@@ -50,18 +50,21 @@ static size_t check_all_formats(const mlxcel_kernel_set_t* set) {
   for (int f = 0; f < FORMAT_COUNT; ++f) {
     for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); ++k) {
       for (int32_t bias = NO_BIAS; bias <= MLXCEL_FORMAT_BF16; ++bias, ++count) {
-        const mlxcel_self_check_case_t check = {kernels[k], format_at(f), bias};
+        const mlxcel_self_check_case_t check = {kernels[k], format_at(f), bias, F32};
         assert_ok(mlxcel_self_check_case_run(&check, set));
       }
     }
   }
   for (int32_t type = 0; type < 3; ++type, ++count) {
-    const mlxcel_self_check_case_t check = {MLXCEL_KERNEL_RMS_NORM, MLXCEL_FORMAT(0, 0, type), NO_BIAS};
+    const mlxcel_self_check_case_t check = {MLXCEL_KERNEL_RMS_NORM, MLXCEL_FORMAT(0, 0, type), NO_BIAS, F32};
     assert_ok(mlxcel_self_check_case_run(&check, set));
   }
-  const mlxcel_self_check_case_t attention = {MLXCEL_KERNEL_ATTENTION, F32, NO_BIAS};
-  assert_ok(mlxcel_self_check_case_run(&attention, set));
-  return count + 1;
+  for (int32_t type = 0; type < 3; ++type, count += 2) {  // of the caches
+    const mlxcel_self_check_case_t attention = {MLXCEL_KERNEL_ATTENTION, F32, NO_BIAS, type}, store = {MLXCEL_KERNEL_QKV_ROPE, F32, NO_BIAS, type};
+    assert_ok(mlxcel_self_check_case_run(&attention, set));
+    assert_ok(mlxcel_self_check_case_run(&store, set));
+  }
+  return count;
 }
 
 static void self_check_passes_on_every_kernel_storage_and_level(void** state) {
@@ -72,12 +75,12 @@ static void self_check_passes_on_every_kernel_storage_and_level(void** state) {
     count += check_all_formats(mlxcel_kernel_set_of_level((mlxcel_kernel_level_t)level));
   }
   print_message("%zu cases\n", count);
-  assert_true(count >= 916);
+  assert_true(count >= 921);
 }
 
 static void self_check_leaves_the_floating_point_mode_alone(void** state) {
   (void)state;
-  const mlxcel_self_check_case_t check = {MLXCEL_KERNEL_MATMUL, Q4, NO_BIAS};
+  const mlxcel_self_check_case_t check = {MLXCEL_KERNEL_MATMUL, Q4, NO_BIAS, F32};
   unsigned saved = __builtin_ia32_stmxcsr(), odd = saved | 0x2000u;  // rounding toward -infinity
   __builtin_ia32_ldmxcsr(odd);
   iree_status_t status = mlxcel_self_check_case_run(&check, mlxcel_kernel_set_of_level(MLXCEL_KERNEL_LEVEL_V3));
@@ -132,21 +135,21 @@ static void rms_norm_dividing(MLXCEL_KERNEL_RMS_NORM_ARGS) {
 static void qkv_with_swapped_tables(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
   RIGHT->mlxcel_pinned_qkv_rope(PASS(x), PASS_MATRIX(q), PASS_MATRIX(k), PASS_MATRIX(v), PASS(sin), PASS(cos), PASS(slots), PASS(positions), PASS(k_cache),
                                 PASS(v_cache), PASS(out), rows, width, heads, kv_heads, head_dim, rope_half, q_format, q_flags, k_format, k_flags, v_format,
-                                v_flags, layer, slot_count, context, group, groups);
+                                v_flags, layer, slot_count, context, kv_type, group, groups);
 }
 
 static void qkv_into_layer_zero(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
   (void)layer;
   RIGHT->mlxcel_pinned_qkv_rope(PASS(x), PASS_MATRIX(q), PASS_MATRIX(k), PASS_MATRIX(v), PASS(cos), PASS(sin), PASS(slots), PASS(positions), PASS(k_cache),
                                 PASS(v_cache), PASS(out), rows, width, heads, kv_heads, head_dim, rope_half, q_format, q_flags, k_format, k_flags, v_format,
-                                v_flags, 0, slot_count, context, group, groups);
+                                v_flags, 0, slot_count, context, kv_type, group, groups);
 }
 
 static void qkv_with_k_as_v(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
   (void)v_w_base, (void)v_w_offset, (void)v_s_base, (void)v_s_offset, (void)v_b_base, (void)v_b_offset, (void)v_v_base, (void)v_v_offset;
   RIGHT->mlxcel_pinned_qkv_rope(PASS(x), PASS_MATRIX(q), PASS_MATRIX(k), PASS_MATRIX(k), PASS(cos), PASS(sin), PASS(slots), PASS(positions), PASS(k_cache),
                                 PASS(v_cache), PASS(out), rows, width, heads, kv_heads, head_dim, rope_half, q_format, q_flags, k_format, k_flags, v_format,
-                                v_flags, layer, slot_count, context, group, groups);
+                                v_flags, layer, slot_count, context, kv_type, group, groups);
 }
 
 static void attention_of_one_key_less(MLXCEL_KERNEL_ATTENTION_ARGS) {
@@ -154,7 +157,7 @@ static void attention_of_one_key_less(MLXCEL_KERNEL_ATTENTION_ARGS) {
   for (int32_t r = 0; r < rows; ++r) shorter[r] = MLXCEL_AT(positions)[r] > 0 ? MLXCEL_AT(positions)[r] - 1 : MLXCEL_AT(positions)[r];
   (void)positions_offset;
   RIGHT->mlxcel_pinned_attention(PASS(q), PASS(k_cache), PASS(v_cache), PASS(slots), shorter, 0, PASS(out), rows, heads, kv_heads, head_dim, layer, slot_count,
-                                 context, scale, group, groups);
+                                 context, kv_type, scale, group, groups);
 }
 
 // q scaled before the dot products in place of the scores after them. (Exact scales wouldn't tell.)
@@ -163,7 +166,26 @@ static void attention_scaling_q(MLXCEL_KERNEL_ATTENTION_ARGS) {
   for (int32_t i = 0; i < rows * heads * head_dim; ++i) scaled[i] = MLXCEL_AT(q)[i] * scale;
   (void)q_offset;
   RIGHT->mlxcel_pinned_attention(scaled, 0, PASS(k_cache), PASS(v_cache), PASS(slots), PASS(positions), PASS(out), rows, heads, kv_heads, head_dim, layer,
-                                 slot_count, context, 1.0f, group, groups);
+                                 slot_count, context, kv_type, 1.0f, group, groups);
+}
+
+static void attention_of_the_other_half(MLXCEL_KERNEL_ATTENTION_ARGS) {
+  int32_t other = kv_type == MLXCEL_FORMAT_F16 ? MLXCEL_FORMAT_BF16 : MLXCEL_FORMAT_F16;
+  RIGHT->mlxcel_pinned_attention(PASS(q), PASS(k_cache), PASS(v_cache), PASS(slots), PASS(positions), PASS(out), rows, heads, kv_heads, head_dim, layer,
+                                 slot_count, context, other, scale, group, groups);
+}
+
+// The last bit of every stored half cut off: rounded too coarsely.
+static void qkv_truncating(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
+  RIGHT->mlxcel_pinned_qkv_rope(PASS(x), PASS_MATRIX(q), PASS_MATRIX(k), PASS_MATRIX(v), PASS(cos), PASS(sin), PASS(slots), PASS(positions), PASS(k_cache),
+                                PASS(v_cache), PASS(out), rows, width, heads, kv_heads, head_dim, rope_half, q_format, q_flags, k_format, k_flags, v_format,
+                                v_flags, layer, slot_count, context, kv_type, group, groups);
+  for (int32_t r = 0; r < rows && group + 1 == groups && kv_type != MLXCEL_FORMAT_F32; ++r) {
+    int32_t position = MLXCEL_AT(positions)[r];
+    if (position < 0) continue;
+    int32_t cell = ((layer * slot_count + MLXCEL_AT(slots)[r]) * kv_heads * context + position) * head_dim;
+    for (int32_t i = 0; i < 2 * head_dim; i += 2) MLXCEL_AT(v_cache)[2 * cell + i] &= 0xfe;
+  }
 }
 
 static void matmul_without_flags(MLXCEL_KERNEL_MATMUL_ARGS) {
@@ -224,9 +246,10 @@ typedef struct mutant_t {
   mlxcel_self_check_case_t check;
   mlxcel_kernel_set_t set;  // the wrong function alone; the others are the right ones
 } mutant_t;
-#define MUTANT(kernel_id, field, format, bias, function)         \
-  {                                                              \
-#function, {kernel_id, format, bias }, { .field = function } \
+#define MUTANT(kernel_id, field, format, bias, function) MUTANT_OF_CACHE(kernel_id, field, format, bias, F32, function)
+#define MUTANT_OF_CACHE(kernel_id, field, format, bias, cache, function) \
+  {                                                                      \
+#function, {kernel_id, format, bias, cache }, { .field = function }  \
   }
 static const mutant_t mutants[] = {
     MUTANT(MLXCEL_KERNEL_EMBED, mlxcel_pinned_embed, Q4, NO_BIAS, embed_first_token),
@@ -238,6 +261,10 @@ static const mutant_t mutants[] = {
     MUTANT(MLXCEL_KERNEL_QKV_ROPE, mlxcel_pinned_qkv_rope, Q4, NO_BIAS, qkv_with_k_as_v),
     MUTANT(MLXCEL_KERNEL_ATTENTION, mlxcel_pinned_attention, F32, NO_BIAS, attention_of_one_key_less),
     MUTANT(MLXCEL_KERNEL_ATTENTION, mlxcel_pinned_attention, F32, NO_BIAS, attention_scaling_q),
+    MUTANT_OF_CACHE(MLXCEL_KERNEL_ATTENTION, mlxcel_pinned_attention, F32, NO_BIAS, MLXCEL_FORMAT_F16, attention_of_the_other_half),
+    MUTANT_OF_CACHE(MLXCEL_KERNEL_ATTENTION, mlxcel_pinned_attention, F32, NO_BIAS, MLXCEL_FORMAT_BF16, attention_of_the_other_half),
+    MUTANT_OF_CACHE(MLXCEL_KERNEL_QKV_ROPE, mlxcel_pinned_qkv_rope, F32, NO_BIAS, MLXCEL_FORMAT_F16, qkv_truncating),
+    MUTANT_OF_CACHE(MLXCEL_KERNEL_QKV_ROPE, mlxcel_pinned_qkv_rope, F32, NO_BIAS, MLXCEL_FORMAT_BF16, qkv_truncating),
     MUTANT(MLXCEL_KERNEL_MATMUL, mlxcel_pinned_matmul, Q4, NO_BIAS, matmul_without_flags),
     MUTANT(MLXCEL_KERNEL_MATMUL, mlxcel_pinned_matmul, Q4, MLXCEL_FORMAT_F32, matmul_without_flags),
     MUTANT(MLXCEL_KERNEL_MATMUL, mlxcel_pinned_matmul, Q4, NO_BIAS, matmul_of_half),
@@ -275,7 +302,7 @@ static void self_check_fails_on_kernels_that_flush_subnormals(void** state) {
   static const mlxcel_kernel_id_t kernels[] = {MLXCEL_KERNEL_RMS_NORM, MLXCEL_KERNEL_QKV_ROPE, MLXCEL_KERNEL_ATTENTION, MLXCEL_KERNEL_MATMUL,
                                                MLXCEL_KERNEL_GATE_UP};
   for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); ++i) {
-    const mlxcel_self_check_case_t check = {kernels[i], F32, NO_BIAS};
+    const mlxcel_self_check_case_t check = {kernels[i], F32, NO_BIAS, F32};
     assert_fails(mlxcel_self_check_case_run(&check, mlxcel_kernel_set_reference()), IREE_STATUS_INTERNAL, mlxcel_kernel_info(kernels[i])->symbol);
   }
 }
@@ -320,8 +347,8 @@ static void self_check_reads_storage_as_clauses_name_it(void** state) {
 
 // --- contracts -----------------------------------------------------------------------------------------------------------------------------
 
-// The clauses of a quantized Llama: every kernel, two storages of matrices.
-static char* model_contract(const char* profile_name) {
+// The clauses of a quantized Llama: every kernel, two storages of matrices, a KV cache of |cache|.
+static char* model_contract_of(const char* profile_name, mlxcel_dtype_t cache) {
   const mlxcel_operation_t base = {.rows = 1,
                                    .in_features = 64,
                                    .out_features = 64,
@@ -364,6 +391,7 @@ static char* model_contract(const char* profile_name) {
     operation.bits = rows[i].bits;
     operation.group_size = rows[i].group;
     operation.weight_dtype = rows[i].weight;
+    operation.cache_dtype = rows[i].op == MLXCEL_OP_KV_STORE || rows[i].op == MLXCEL_OP_ATTENTION ? cache : MLXCEL_DTYPE_F32;
     mlxcel_clause_storage_t storage;
     assert_ok(mlxcel_emit_clause_of(profile, &operation, &storage));
     assert_ok(mlxcel_contract_add(&contract, &storage.clause));
@@ -374,6 +402,8 @@ static char* model_contract(const char* profile_name) {
   mlxcel_contract_deinitialize(&contract);
   return text;
 }
+
+static char* model_contract(const char* profile_name) { return model_contract_of(profile_name, MLXCEL_DTYPE_F32); }
 
 static double cpu_milliseconds(void) {
   struct timespec now;
@@ -404,13 +434,13 @@ static void self_check_of_a_model_takes_less_than_its_limit(void** state) {
 
 static void self_check_of_a_model_reaches_every_kernel_it_names(void** state) {
   (void)state;
-  char* text = model_contract(MLXCEL_PROFILE_PINNED_F32);
-  assert_ok(mlxcel_self_check_run_set(iree_make_cstring_view(text), RIGHT));
   for (size_t i = 0; i < sizeof(mutants) / sizeof(mutants[0]); ++i) {
+    char* text = model_contract_of(MLXCEL_PROFILE_PINNED_F32, (mlxcel_dtype_t)mutants[i].check.cache_type);
+    assert_ok(mlxcel_self_check_run_set(iree_make_cstring_view(text), RIGHT));
     mlxcel_kernel_set_t set = completed_set(&mutants[i].set);
     assert_fails(mlxcel_self_check_run_set(iree_make_cstring_view(text), &set), IREE_STATUS_INTERNAL, mlxcel_kernel_info(mutants[i].check.kernel)->symbol);
+    free(text);
   }
-  free(text);
 }
 
 // |text| with the first |from| replaced.

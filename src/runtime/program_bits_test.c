@@ -1,4 +1,4 @@
-// What a program computes, bit for bit: nothing but a text's own tokens decides its logits. Needs the compiler.
+// What a program computes, bit for bit: nothing but a text's own tokens decides its logits, whatever the KV cache is stored as. Needs the compiler.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 enum { kTexts = 3 };
 
 static struct {
+  mlxcel_dtype_t kv_dtype;
   compiled_model_t model;
   mlxcel_artifact_t artifact;
   float* expected[kTexts];  // decoded row by row on local-sync, each in a fresh slot
@@ -23,6 +24,7 @@ static int fixture_setup(void** state) {
   tiny_llama_t recipe = test_model_recipe();
   mlxcel_emit_options_t options;
   test_model_options(&options);
+  options.kv_dtype = fixture.kv_dtype;
   compiled_model_open(&recipe, &options, &fixture.model);
   compiled_model_compile(&fixture.model, NULL, MLXCEL_KERNEL_LEVEL_V3, &fixture.artifact);
   test_run_t run = test_run_open("local-sync", 0, &fixture.artifact, fixture.model.checkpoint);
@@ -333,5 +335,14 @@ int main(void) {
       cmocka_unit_test(runtime_v3_and_v4_kernels_give_the_same_bits),
       cmocka_unit_test(runtime_two_programs_on_one_device_do_not_meet),
   };
-  return cmocka_run_group_tests_name("program_bits", tests, fixture_setup, fixture_teardown);
+  static const struct {
+    mlxcel_dtype_t dtype;
+    const char* name;
+  } caches[] = {{MLXCEL_DTYPE_F32, "program_bits"}, {MLXCEL_DTYPE_F16, "program_bits, f16 cache"}, {MLXCEL_DTYPE_BF16, "program_bits, bf16 cache"}};
+  int failed = 0;
+  for (size_t i = 0; i < COUNT_OF(caches); ++i) {
+    fixture.kv_dtype = caches[i].dtype;
+    failed += cmocka_run_group_tests_name(caches[i].name, tests, fixture_setup, fixture_teardown);
+  }
+  return failed;
 }

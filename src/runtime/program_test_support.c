@@ -131,7 +131,7 @@ void test_caches_free(test_caches_t* caches) {
 
 static size_t compare_cache(const mlxcel_program_t* program, const mlxcel_host_buffer_t* now, const char* before, int32_t slot, uint32_t begin, uint32_t end) {
   const mlxcel_program_interface_t* interface = program->interface;
-  size_t cell_bytes = interface->head_dim * sizeof(float), changed = 0;
+  size_t cell_bytes = interface->head_dim * (size_t)mlxcel_program_interface_kv_element_bytes(interface), changed = 0;
   for (size_t cell = 0; cell < now->size / cell_bytes; ++cell) {
     if (memcmp((const char*)now->data + cell * cell_bytes, before + cell * cell_bytes, cell_bytes) == 0) continue;
     size_t position = cell % program->context, of_slot = cell / program->context / interface->kv_head_count % program->slot_count;

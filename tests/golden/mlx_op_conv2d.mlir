@@ -59,7 +59,7 @@ module @operation {
     %13 = arith.constant 0 : i32
     %14 = arith.constant 1 : i32
     %15 = arith.constant 2 : i32
-    %16 = arith.constant 20 : index
+    %16 = arith.constant 15 : index
     %17 = flow.dispatch @mlx_kernels::@convolution[%16](%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15) : (tensor<1x7x9x1xbf16>, tensor<4x3x3x1xbf16>, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> tensor<1x4x5x4xbf16>
     return %17 : tensor<1x4x5x4xbf16>
   }

@@ -47,7 +47,7 @@ module @operation {
     %2 = arith.constant 3 : i32
     %3 = arith.constant 33 : i32
     %4 = arith.constant 0 : i32
-    %5 = arith.constant 32 : index
+    %5 = arith.constant 15 : index
     %6 = flow.dispatch @mlx_kernels::@scan[%5](%0, %1, %2, %3, %4) : (tensor<3x33xf32>, i32, i32, i32, i32) -> tensor<3x33xf32>
     return %6 : tensor<3x33xf32>
   }

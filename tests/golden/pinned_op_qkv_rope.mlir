@@ -23,7 +23,7 @@
 // clause=1
 // op=kv-store
 // variant=none
-// source_dtype=none
+// source_dtype=f32
 // operand_dtype=f32
 // accumulator=none
 // result_dtype=f32
@@ -65,8 +65,8 @@ module @operation {
       stream.return %n, %c1, %c1 : index, index, index
     }
     builtin.module {
-      func.func private @mlxcel_pinned_qkv_rope(memref<f32>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, memref<f32>, index, memref<i32>, index, memref<i32>, index, memref<f32>, index, memref<f32>, index, memref<f32>, index, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, index, index) attributes {hal.import.static, llvm.bareptr = true}
-      func.func @qkv_rope(%a0: !stream.binding, %a1: !stream.binding, %a2: !stream.binding, %a3: !stream.binding, %a4: !stream.binding, %a5: !stream.binding, %a6: !stream.binding, %a7: !stream.binding, %a8: !stream.binding, %a9: !stream.binding, %a10: !stream.binding, %a11: !stream.binding, %a12: !stream.binding, %a13: !stream.binding, %a14: !stream.binding, %a15: !stream.binding, %a16: !stream.binding, %a17: !stream.binding, %a18: !stream.binding, %a20: i32, %a21: i32, %a22: i32, %a23: i32, %a24: i32, %a25: i32, %a26: i32, %a27: i32, %a28: i32, %a29: i32, %a30: i32, %a31: i32, %a32: i32, %a33: i32, %a34: i32, %a19: !stream.binding) {
+      func.func private @mlxcel_pinned_qkv_rope(memref<f32>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, memref<f32>, index, memref<i32>, index, memref<i32>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, index, index) attributes {hal.import.static, llvm.bareptr = true}
+      func.func @qkv_rope(%a0: !stream.binding, %a1: !stream.binding, %a2: !stream.binding, %a3: !stream.binding, %a4: !stream.binding, %a5: !stream.binding, %a6: !stream.binding, %a7: !stream.binding, %a8: !stream.binding, %a9: !stream.binding, %a10: !stream.binding, %a11: !stream.binding, %a12: !stream.binding, %a13: !stream.binding, %a14: !stream.binding, %a15: !stream.binding, %a16: !stream.binding, %a17: !stream.binding, %a18: !stream.binding, %a20: i32, %a21: i32, %a22: i32, %a23: i32, %a24: i32, %a25: i32, %a26: i32, %a27: i32, %a28: i32, %a29: i32, %a30: i32, %a31: i32, %a32: i32, %a33: i32, %a34: i32, %a35: i32, %a19: !stream.binding) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %group = stream.dispatch.workgroup.id[0] : index
@@ -105,13 +105,13 @@ module @operation {
         %p15, %o15, %s15, %t15 = memref.extract_strided_metadata %m15 : memref<?xi32, strided<[1], offset: ?>> -> memref<i32>, index, index, index
         %m16 = stream.binding.subspan %a16[%c0] : !stream.binding -> memref<?xi32, strided<[1], offset: ?>>{%c1}
         %p16, %o16, %s16, %t16 = memref.extract_strided_metadata %m16 : memref<?xi32, strided<[1], offset: ?>> -> memref<i32>, index, index, index
-        %m17 = stream.binding.subspan %a17[%c0] : !stream.binding -> memref<?xf32, strided<[1], offset: ?>>{%c1}
-        %p17, %o17, %s17, %t17 = memref.extract_strided_metadata %m17 : memref<?xf32, strided<[1], offset: ?>> -> memref<f32>, index, index, index
-        %m18 = stream.binding.subspan %a18[%c0] : !stream.binding -> memref<?xf32, strided<[1], offset: ?>>{%c1}
-        %p18, %o18, %s18, %t18 = memref.extract_strided_metadata %m18 : memref<?xf32, strided<[1], offset: ?>> -> memref<f32>, index, index, index
+        %m17 = stream.binding.subspan %a17[%c0] : !stream.binding -> memref<?xi8, strided<[1], offset: ?>>{%c1}
+        %p17, %o17, %s17, %t17 = memref.extract_strided_metadata %m17 : memref<?xi8, strided<[1], offset: ?>> -> memref<i8>, index, index, index
+        %m18 = stream.binding.subspan %a18[%c0] : !stream.binding -> memref<?xi8, strided<[1], offset: ?>>{%c1}
+        %p18, %o18, %s18, %t18 = memref.extract_strided_metadata %m18 : memref<?xi8, strided<[1], offset: ?>> -> memref<i8>, index, index, index
         %m19 = stream.binding.subspan %a19[%c0] : !stream.binding -> memref<?xf32, strided<[1], offset: ?>>{%c1}
         %p19, %o19, %s19, %t19 = memref.extract_strided_metadata %m19 : memref<?xf32, strided<[1], offset: ?>> -> memref<f32>, index, index, index
-        func.call @mlxcel_pinned_qkv_rope(%p0, %o0, %p1, %o1, %p2, %o2, %p3, %o3, %p4, %o4, %p5, %o5, %p6, %o6, %p7, %o7, %p8, %o8, %p9, %o9, %p10, %o10, %p11, %o11, %p12, %o12, %p13, %o13, %p14, %o14, %p15, %o15, %p16, %o16, %p17, %o17, %p18, %o18, %p19, %o19, %a20, %a21, %a22, %a23, %a24, %a25, %a26, %a27, %a28, %a29, %a30, %a31, %a32, %a33, %a34, %group, %groups) : (memref<f32>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, memref<f32>, index, memref<i32>, index, memref<i32>, index, memref<f32>, index, memref<f32>, index, memref<f32>, index, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, index, index) -> ()
+        func.call @mlxcel_pinned_qkv_rope(%p0, %o0, %p1, %o1, %p2, %o2, %p3, %o3, %p4, %o4, %p5, %o5, %p6, %o6, %p7, %o7, %p8, %o8, %p9, %o9, %p10, %o10, %p11, %o11, %p12, %o12, %p13, %o13, %p14, %o14, %p15, %o15, %p16, %o16, %p17, %o17, %p18, %o18, %p19, %o19, %a20, %a21, %a22, %a23, %a24, %a25, %a26, %a27, %a28, %a29, %a30, %a31, %a32, %a33, %a34, %a35, %group, %groups) : (memref<f32>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, memref<f32>, index, memref<i32>, index, memref<i32>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, index, index) -> ()
         return
       }
     }
@@ -132,12 +132,13 @@ module @operation {
     %22 = arith.constant 0 : i32
     %23 = arith.constant 1 : i32
     %24 = arith.constant 5 : i32
-    %25 = arith.constant 8 : index
-    %26, %27, %28 = flow.dispatch @kernels::@qkv_rope[%25](%0, %1, %1, %1, %1, %2, %2, %2, %2, %3, %3, %3, %3, %6, %7, %4, %5, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24) : (tensor<3x33xf32>, tensor<64x33xf32>, tensor<64x33xf32>, tensor<64x33xf32>, tensor<64x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<5x8xf32>, tensor<5x8xf32>, tensor<3xi32>, tensor<3xi32>, tensor<1x1x2x5x16xf32>, tensor<1x1x2x5x16xf32>, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> (%8 as tensor<1x1x2x5x16xf32>, %9 as tensor<1x1x2x5x16xf32>, tensor<3x64xf32>)
-    %29 = stablehlo.reshape %28 : (tensor<3x64xf32>) -> tensor<192xf32>
-    %30 = stablehlo.reshape %26 : (tensor<1x1x2x5x16xf32>) -> tensor<160xf32>
+    %25 = arith.constant 0 : i32
+    %26 = arith.constant 8 : index
+    %27, %28, %29 = flow.dispatch @kernels::@qkv_rope[%26](%0, %1, %1, %1, %1, %2, %2, %2, %2, %3, %3, %3, %3, %6, %7, %4, %5, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25) : (tensor<3x33xf32>, tensor<64x33xf32>, tensor<64x33xf32>, tensor<64x33xf32>, tensor<64x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<32x33xf32>, tensor<5x8xf32>, tensor<5x8xf32>, tensor<3xi32>, tensor<3xi32>, tensor<1x1x2x5x16xf32>, tensor<1x1x2x5x16xf32>, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> (%8 as tensor<1x1x2x5x16xf32>, %9 as tensor<1x1x2x5x16xf32>, tensor<3x64xf32>)
+    %30 = stablehlo.reshape %29 : (tensor<3x64xf32>) -> tensor<192xf32>
     %31 = stablehlo.reshape %27 : (tensor<1x1x2x5x16xf32>) -> tensor<160xf32>
-    %32 = stablehlo.concatenate %29, %30, %31, dim = 0 : (tensor<192xf32>, tensor<160xf32>, tensor<160xf32>) -> tensor<512xf32>
-    return %32 : tensor<512xf32>
+    %32 = stablehlo.reshape %28 : (tensor<1x1x2x5x16xf32>) -> tensor<160xf32>
+    %33 = stablehlo.concatenate %30, %31, %32, dim = 0 : (tensor<192xf32>, tensor<160xf32>, tensor<160xf32>) -> tensor<512xf32>
+    return %33 : tensor<512xf32>
   }
 }

@@ -23,7 +23,7 @@
 // clause=1
 // op=kv-store
 // variant=none
-// source_dtype=none
+// source_dtype=f32
 // operand_dtype=f32
 // accumulator=none
 // result_dtype=f32
@@ -111,8 +111,8 @@ module @model {
       stream.return %n, %c1, %c1 : index, index, index
     }
     builtin.module {
-      func.func private @mlxcel_pinned_qkv_rope(memref<f32>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, memref<f32>, index, memref<i32>, index, memref<i32>, index, memref<f32>, index, memref<f32>, index, memref<f32>, index, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, index, index) attributes {hal.import.static, llvm.bareptr = true}
-      func.func @qkv_rope(%a0: !stream.binding, %a1: !stream.binding, %a2: !stream.binding, %a3: !stream.binding, %a4: !stream.binding, %a5: !stream.binding, %a6: !stream.binding, %a7: !stream.binding, %a8: !stream.binding, %a9: !stream.binding, %a10: !stream.binding, %a11: !stream.binding, %a12: !stream.binding, %a13: !stream.binding, %a14: !stream.binding, %a15: !stream.binding, %a16: !stream.binding, %a17: !stream.binding, %a18: !stream.binding, %a20: i32, %a21: i32, %a22: i32, %a23: i32, %a24: i32, %a25: i32, %a26: i32, %a27: i32, %a28: i32, %a29: i32, %a30: i32, %a31: i32, %a32: i32, %a33: i32, %a34: i32, %a19: !stream.binding) {
+      func.func private @mlxcel_pinned_qkv_rope(memref<f32>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, memref<f32>, index, memref<i32>, index, memref<i32>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, index, index) attributes {hal.import.static, llvm.bareptr = true}
+      func.func @qkv_rope(%a0: !stream.binding, %a1: !stream.binding, %a2: !stream.binding, %a3: !stream.binding, %a4: !stream.binding, %a5: !stream.binding, %a6: !stream.binding, %a7: !stream.binding, %a8: !stream.binding, %a9: !stream.binding, %a10: !stream.binding, %a11: !stream.binding, %a12: !stream.binding, %a13: !stream.binding, %a14: !stream.binding, %a15: !stream.binding, %a16: !stream.binding, %a17: !stream.binding, %a18: !stream.binding, %a20: i32, %a21: i32, %a22: i32, %a23: i32, %a24: i32, %a25: i32, %a26: i32, %a27: i32, %a28: i32, %a29: i32, %a30: i32, %a31: i32, %a32: i32, %a33: i32, %a34: i32, %a35: i32, %a19: !stream.binding) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %group = stream.dispatch.workgroup.id[0] : index
@@ -151,13 +151,13 @@ module @model {
         %p15, %o15, %s15, %t15 = memref.extract_strided_metadata %m15 : memref<?xi32, strided<[1], offset: ?>> -> memref<i32>, index, index, index
         %m16 = stream.binding.subspan %a16[%c0] : !stream.binding -> memref<?xi32, strided<[1], offset: ?>>{%c1}
         %p16, %o16, %s16, %t16 = memref.extract_strided_metadata %m16 : memref<?xi32, strided<[1], offset: ?>> -> memref<i32>, index, index, index
-        %m17 = stream.binding.subspan %a17[%c0] : !stream.binding -> memref<?xf32, strided<[1], offset: ?>>{%c1}
-        %p17, %o17, %s17, %t17 = memref.extract_strided_metadata %m17 : memref<?xf32, strided<[1], offset: ?>> -> memref<f32>, index, index, index
-        %m18 = stream.binding.subspan %a18[%c0] : !stream.binding -> memref<?xf32, strided<[1], offset: ?>>{%c1}
-        %p18, %o18, %s18, %t18 = memref.extract_strided_metadata %m18 : memref<?xf32, strided<[1], offset: ?>> -> memref<f32>, index, index, index
+        %m17 = stream.binding.subspan %a17[%c0] : !stream.binding -> memref<?xi8, strided<[1], offset: ?>>{%c1}
+        %p17, %o17, %s17, %t17 = memref.extract_strided_metadata %m17 : memref<?xi8, strided<[1], offset: ?>> -> memref<i8>, index, index, index
+        %m18 = stream.binding.subspan %a18[%c0] : !stream.binding -> memref<?xi8, strided<[1], offset: ?>>{%c1}
+        %p18, %o18, %s18, %t18 = memref.extract_strided_metadata %m18 : memref<?xi8, strided<[1], offset: ?>> -> memref<i8>, index, index, index
         %m19 = stream.binding.subspan %a19[%c0] : !stream.binding -> memref<?xf32, strided<[1], offset: ?>>{%c1}
         %p19, %o19, %s19, %t19 = memref.extract_strided_metadata %m19 : memref<?xf32, strided<[1], offset: ?>> -> memref<f32>, index, index, index
-        func.call @mlxcel_pinned_qkv_rope(%p0, %o0, %p1, %o1, %p2, %o2, %p3, %o3, %p4, %o4, %p5, %o5, %p6, %o6, %p7, %o7, %p8, %o8, %p9, %o9, %p10, %o10, %p11, %o11, %p12, %o12, %p13, %o13, %p14, %o14, %p15, %o15, %p16, %o16, %p17, %o17, %p18, %o18, %p19, %o19, %a20, %a21, %a22, %a23, %a24, %a25, %a26, %a27, %a28, %a29, %a30, %a31, %a32, %a33, %a34, %group, %groups) : (memref<f32>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, memref<f32>, index, memref<i32>, index, memref<i32>, index, memref<f32>, index, memref<f32>, index, memref<f32>, index, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, index, index) -> ()
+        func.call @mlxcel_pinned_qkv_rope(%p0, %o0, %p1, %o1, %p2, %o2, %p3, %o3, %p4, %o4, %p5, %o5, %p6, %o6, %p7, %o7, %p8, %o8, %p9, %o9, %p10, %o10, %p11, %o11, %p12, %o12, %p13, %o13, %p14, %o14, %p15, %o15, %p16, %o16, %p17, %o17, %p18, %o18, %p19, %o19, %a20, %a21, %a22, %a23, %a24, %a25, %a26, %a27, %a28, %a29, %a30, %a31, %a32, %a33, %a34, %a35, %group, %groups) : (memref<f32>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, memref<f32>, index, memref<i32>, index, memref<i32>, index, memref<i8>, index, memref<i8>, index, memref<f32>, index, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, index, index) -> ()
         return
       }
     }
@@ -198,8 +198,9 @@ module @model {
     %39 = arith.constant 1 : i32
     %40 = arith.index_cast %11 : index to i32
     %41 = arith.index_cast %13 : index to i32
-    %42 = arith.constant 8 : index
-    %43, %44, %45 = flow.dispatch @kernels::@qkv_rope[%42](%2, %19, %19, %19, %20, %21, %22, %23, %21, %24, %25, %26, %24, %3, %6, %0, %1, %9, %14, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41) : (tensor<2x64xf32>, tensor<16384xi8>, tensor<16384xi8>, tensor<16384xi8>, tensor<256xi8>, tensor<768xi8>, tensor<64xi8>, tensor<64xi8>, tensor<768xi8>, tensor<512xi8>, tensor<128xi8>, tensor<128xi8>, tensor<512xi8>, tensor<?x8xf32>{%5}, tensor<?x8xf32>{%8}, tensor<2xi32>, tensor<2xi32>, tensor<3x?x2x?x16xf32>{%11, %13}, tensor<3x?x2x?x16xf32>{%16, %18}, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> (%9 as tensor<3x?x2x?x16xf32>{%11, %13}, %14 as tensor<3x?x2x?x16xf32>{%16, %18}, tensor<2x64xf32>)
-    return %45, %43, %44 : tensor<2x64xf32>, tensor<3x?x2x?x16xf32>, tensor<3x?x2x?x16xf32>
+    %42 = arith.constant 0 : i32
+    %43 = arith.constant 8 : index
+    %44, %45, %46 = flow.dispatch @kernels::@qkv_rope[%43](%2, %19, %19, %19, %20, %21, %22, %23, %21, %24, %25, %26, %24, %3, %6, %0, %1, %9, %14, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42) : (tensor<2x64xf32>, tensor<16384xi8>, tensor<16384xi8>, tensor<16384xi8>, tensor<256xi8>, tensor<768xi8>, tensor<64xi8>, tensor<64xi8>, tensor<768xi8>, tensor<512xi8>, tensor<128xi8>, tensor<128xi8>, tensor<512xi8>, tensor<?x8xf32>{%5}, tensor<?x8xf32>{%8}, tensor<2xi32>, tensor<2xi32>, tensor<3x?x2x?x16xf32>{%11, %13}, tensor<3x?x2x?x16xf32>{%16, %18}, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> (%9 as tensor<3x?x2x?x16xf32>{%11, %13}, %14 as tensor<3x?x2x?x16xf32>{%16, %18}, tensor<2x64xf32>)
+    return %46, %44, %45 : tensor<2x64xf32>, tensor<3x?x2x?x16xf32>, tensor<3x?x2x?x16xf32>
   }
 }

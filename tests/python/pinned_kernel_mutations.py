@@ -107,35 +107,73 @@ ROTATE_FIRST = "    v16_store(y + i, v16_fma(a, c, v16_neg(v16_mul(b, s))));"
 ROTATE_SECOND = "    v16_store(y + half + i, v16_fma(b, c, v16_mul(a, s)));"
 ROPE_LOADS = "v16 a = v16_load(y + i), b = v16_load(y + half + i), c = v16_load(cos + i), s = v16_load(sin + i);"
 ROTATION_CALL = "if (kind != 2) rope_head("
-STORE = "      copy_floats(row, to, head_dim);\n"  # of q into the result, of k and v into the caches
-V_CELL = "MLXCEL_AT(v_cache) + cell;"
+STORE = (  # of k and v; q goes into the result
+    "        kv_store(row, kv_type, head_dim, (kind == 1 ? MLXCEL_AT(k_cache) : MLXCEL_AT(v_cache)) + cell);\n"
+)
+STORED_F32 = "((float*)(void*)to)[i] = from[i];"
+CELL = "(size_t)local, context, p, head_dim, kv_type)"
+TO_F16 = "_mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)"
+TO_BF16 = "_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)))"
+FLUSHED_STORE = (
+    "        unsigned before = _mm_getcsr();\n        _mm_setcsr(before | MLXCEL_MXCSR_FLUSH_BITS);\n"
+    f"{STORE}        _mm_setcsr(before);\n"
+)
 SILU = "v16_div(gv, v16_add(v16_set1(1.0f), v16_exp(v16_neg(gv))))"
-SCORE = "part[i] = v16_fma(qv, v16_load(key[i] + d), part[i]);"
-SCALE = "return v16_mul(v16_tree_of_16(acc), v16_set1(scale));"
+# Of many queries, whose keys are turned, and of few.
+SCORE = "sum.q[r] = v16_fma(v16_set1(q[r][d]), kv, sum.q[r]);"
+FEW_SCORE = "acc[r][i] = v16_fma(qv, kv[i], acc[r][i]);"
+FEW_SCALE = "_mm256_mul_ps(a, _mm256_set1_ps(scale))"
+FEW_TREE = "v8_add_odds(v8_add_pairs(t[0], t[1]), v8_add_pairs(t[2], t[3]))"
+PAIRED_TREE = "_mm256_hadd_ps(_mm256_hadd_ps(t[0], t[1]), _mm256_hadd_ps(t[2], t[3]))"
+SCORES = "  tile_t sums = tree_step1(q, turned, queries, head_dim, 0);\n"
+FEW_SUMS = "  vector_t sums[QUERY_TILE][4], part[QUERY_TILE];\n"
+SCALED_QUERIES = (
+    "  float scaled[QUERY_TILE][512];\n  const float* scaled_q[QUERY_TILE];\n"
+    "  for (int r = 0; r < queries; ++r) {\n"
+    "    for (int d = 0; d < head_dim; ++d) scaled[r][d] = q[r][d] * scale;\n"
+    "    scaled_q[r] = scaled[r];\n"
+    "  }\n"
+    "  q = scaled_q;\n  scale = 1.0f;\n"
+)
 PROBABILITY = "v16 e = v16_exp(v16_sub(v16_load(p + j), v16_set1(m)));"
-VALUE = "acc[i] = v16_fma(pv, v16_load(row + 16 * i), acc[i]);"
-VALUE_LOOP = "  for (int j = 0; j < count; ++j) {\n    v16 pv = v16_set1(p[j]);"
+VALUE = "acc[r][i] = v16_fma(pv, value[i], acc[r][i]);"
+VALUE_LOOP = "  for (int j = from; j < to; ++j, row += (size_t)head_dim * (size_t)type_bytes(type)) {\n    v16 value"
+REVERSED_VALUES = (
+    "  row += (size_t)(to - 1 - from) * (size_t)head_dim * (size_t)type_bytes(type);\n"
+    "  for (int j = to - 1; j >= from; --j, row -= (size_t)head_dim * (size_t)type_bytes(type)) {\n    v16 value"
+)
 COMBINE = "v16_fma(v16_load(o + d), av, v16_mul(v16_load(ob + d), cv))"
+COMBINED_SUM = "_mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(*l), _mm_set_ss(a), _mm_set_ss(lb * c)))"
+COMBINE_BODY = (
+    f"  *l = {COMBINED_SUM};\n  *m = top;\n  v16 av = v16_set1(a), cv = v16_set1(c);\n  int d = 0;\n"
+    f"  for (; d + 16 <= head_dim; d += 16) v16_store(o + d, {COMBINE});\n"
+)
+# The later of two blocks is the running one.
+REVERSED_BLOCKS = COMBINE_BODY.replace(
+    COMBINED_SUM, "_mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(lb), _mm_set_ss(c), _mm_set_ss(*l * a)))"
+).replace(COMBINE, "v16_fma(v16_load(ob + d), cv, v16_mul(v16_load(o + d), av))")
 QUOTIENT = "v16_div(v16_load(o + d), v16_set1(l))"
-BLOCK_LOOP = (
-    "  for (int j = 0; j < length; j += MLXCEL_ATTENTION_BLOCK) {\n"
-    "    int count = length - j < MLXCEL_ATTENTION_BLOCK ? length - j : MLXCEL_ATTENTION_BLOCK;\n"
-    "    const float *k = keys + (size_t)j * (size_t)head_dim, *v = values + (size_t)j * (size_t)head_dim;\n"
-    "    if (j == 0) {"
-)
-REVERSED_BLOCKS = BLOCK_LOOP.replace(
-    "  for (int j = 0; j < length; j += MLXCEL_ATTENTION_BLOCK) {",
-    "  int last = (length - 1) / MLXCEL_ATTENTION_BLOCK * MLXCEL_ATTENTION_BLOCK;\n"
-    "  for (int j = last; j >= 0; j -= MLXCEL_ATTENTION_BLOCK) {",
-).replace("if (j == 0)", "if (j == last)")
-COPY_FUNCTION = """  int i = 0;
-  for (; i + 16 <= count; i += 16) v16_store(to + i, v16_load(from + i));
-  for (; i < count; ++i) to[i] = from[i];
-"""
-FLUSHED_COPY = (
-    "  unsigned before = _mm_getcsr();\n  _mm_setcsr(before | MLXCEL_MXCSR_FLUSH_BITS);\n"
-    f"{COPY_FUNCTION}  _mm_setcsr(before);\n"
-)
+WIDEN_BF16 = "_mm256_slli_epi32(_mm256_cvtepu16_epi32(a), 16)"
+
+
+def sequential_scores(total: str) -> str:
+    """Scores by a loop over the lanes instead of a tree; `total` is the accumulator's type."""
+    return (
+        f"  tile_t sums;\n  {total} totals[TURNED_TILE][16] = {{0}};\n  float lanes[16];\n"
+        "  for (int lane = 0; lane < 16; ++lane) {\n"
+        "    tile_t part = lane_sum(q, turned, queries, head_dim, lane);\n"
+        "    for (int r = 0; r < queries; ++r) {\n"
+        "      v16_store(lanes, part.q[r]);\n"
+        "      for (int j = 0; j < 16; ++j) totals[r][j] += lanes[j];\n"
+        "    }\n"
+        "  }\n"
+        "  for (int r = 0; r < queries; ++r) {\n"
+        "    for (int j = 0; j < 16; ++j) lanes[j] = (float)totals[r][j];\n"
+        "    sums.q[r] = v16_load(lanes);\n"
+        "  }\n"
+    )
+
+
 RESIDUAL = "y[(size_t)r * n + i] = add[(size_t)r * n + i] + y[(size_t)r * n + i];"
 
 MATMULS = (
@@ -258,24 +296,38 @@ ROW_OPERATIONS = (
     pinned("rope", "denormals", "flush-subnormals", FLUSH, "rope"),
     pinned("rope", "algorithm", "keys-not-rotated", ("pinned_f32.c", ROTATION_CALL, "if (kind == 0) rope_head("), "rope"),
     # The composition's result is q and both caches; these edits leave q as it is.
-    pinned("kv-store", "operand_dtype result_dtype", "narrow-copy",
-           ("pinned_f32.c", STORE,
-            "      for (int i = 0; i < head_dim; ++i) to[i] = kind == 0 ? row[i] : mutate_narrow1(row[i]);\n"), "rope"),
-    pinned("kv-store", "algorithm", "values-not-stored", ("pinned_f32.c", STORE, f"      if (kind == 2) continue;\n{STORE}"), "rope"),
-    pinned("kv-store", "algorithm", "values-over-keys", ("pinned_f32.c", V_CELL, "MLXCEL_AT(k_cache) + cell;"), "rope"),
+    pinned("kv-store", "operand_dtype result_dtype", "narrow-copy", ("kv.h", STORED_F32, wrapped(STORED_F32, "from[i]", "mutate_narrow1")),
+           "rope"),
+    pinned("kv-store", "operand_dtype", "narrow-operand", ("kv.h", TO_BF16, TO_BF16.replace("(bits,", "(_mm256_and_si256(bits, _mm256_set1_epi32(-256)),")),
+           "rope", "cache=bf16"),
+    pinned("kv-store", "rounding", "truncate-to-f16", ("kv.h", TO_F16, TO_F16.replace("NEAREST_INT", "ZERO")), "rope", "cache=f16"),
+    pinned("kv-store", "rounding", "truncate-to-bf16", ("kv.h", TO_BF16, "bits"), "rope", "cache=bf16"),
+    pinned("kv-store", "rounding", "round-in-the-mode-at-hand",
+           ("kv.h", TO_F16, "(_mm_setcsr(_mm_getcsr() | 0x4000u), _mm256_cvtps_ph(a, _MM_FROUND_CUR_DIRECTION))"), "rope", "cache=f16"),
+    pinned("kv-store", "result_dtype", "f16-for-bf16", ("kv.h", "return type == MLXCEL_FORMAT_F16 ? v8_to_f16(a)", "return 1 ? v8_to_f16(a)"),
+           "rope", "cache=bf16"),
+    pinned("kv-store", "algorithm", "values-not-stored", ("pinned_f32.c", STORE, f"        if (kind == 2) continue;\n{STORE}"), "rope"),
+    pinned("kv-store", "algorithm", "values-over-keys",
+           ("pinned_f32.c", STORE, STORE.replace("(kind == 1 ? MLXCEL_AT(k_cache) : MLXCEL_AT(v_cache))", "MLXCEL_AT(k_cache)")), "rope"),
     pinned("kv-store", "algorithm", "stored-one-position-later",
-           ("pinned_f32.c", "(size_t)context + (size_t)p) *", "(size_t)context + (size_t)((p + 1) % context)) *"), "rope"),
-    pinned("kv-store", "denormals", "flush-subnormals", ("pinned_f32.c", COPY_FUNCTION, FLUSHED_COPY), "rope",
+           ("pinned_f32.c", CELL, CELL.replace("p,", "(p + 1) % context,")), "rope"),
+    pinned("kv-store", "denormals", "flush-subnormals", ("pinned_f32.c", STORE, FLUSHED_STORE), "rope",
            proof="loads and stores move bits: no operation reads or writes them that MXCSR's flush bits act on"),
+    pinned("kv-store", "denormals", "flush-subnormals-to-f16", ("pinned_f32.c", STORE, FLUSHED_STORE), "rope", "cache=f16",
+           proof="subnormals of f32 round to zero in f16 anyway, and VCVTPS2PH writes f16's own whatever the flush bits say"),
+    pinned("kv-store", "denormals", "flush-subnormals-to-bf16", ("pinned_f32.c", STORE, FLUSHED_STORE), "rope", "cache=bf16",
+           proof="integers do it; the comparison with itself only asks for NaNs"),
 )
+
+FEW = "q=[3,80]"  # queries: keys stay as they are
 
 ATTENTION = tuple(
     pinned("attention", fields, name, edit, "attention", case)
     for fields, name, edit, case in (
-        ("rounding:score", "unfuse-scores", ("attention.h", SCORE, SCORE.replace("v16_fma", "mutate_unfused")), ""),
-        ("rounding:scale-after-dot", "scale-before-dot",
-         ("attention.h", SCORE, SCORE.replace("(qv,", "(v16_mul(qv, v16_set1(scale)),")), ""),
-        ("rounding:tree", "score-tree-in-f64", TREE_IN_F64, ""),
+        ("rounding:score", "unfuse-scores", ("attention_scores.h", SCORE, SCORE.replace("v16_fma", "mutate_unfused")), ""),
+        ("rounding:score", "unfuse-scores-of-few-queries", ("attention_scores.h", FEW_SCORE, FEW_SCORE.replace("v16_fma", "mutate_unfused")), FEW),
+        ("rounding:scale-after-dot", "scale-before-dot", ("attention_scores.h", FEW_SUMS, SCALED_QUERIES + FEW_SUMS), FEW),
+        ("rounding:tree", "score-tree-in-f64", ("attention_scores.h", SCORES, sequential_scores("double")), ""),
         ("rounding:tree", "sum-tree-in-f64", TREE_OF_ONE_IN_F64, ""),
         ("rounding:difference", "narrow-difference",
          ("attention.h", PROBABILITY, wrapped(PROBABILITY, "v16_sub(v16_load(p + j), v16_set1(m))")), ""),
@@ -286,22 +338,24 @@ ATTENTION = tuple(
         ("rounding:value", "unfuse-values", ("attention.h", VALUE, VALUE.replace("v16_fma", "mutate_unfused")), ""),
         ("rounding:combine", "fuse-the-other-product",
          ("attention.h", COMBINE, "v16_fma(v16_load(ob + d), cv, v16_mul(v16_load(o + d), av))"), ""),
-        ("rounding:combine", "unfuse-the-sums",
-         ("attention.h", "_mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(*l), _mm_set_ss(a), _mm_set_ss(lb * c)))", "*l * a + lb * c"), ""),
+        ("rounding:combine", "unfuse-the-sums", ("attention.h", COMBINED_SUM, "*l * a + lb * c"), ""),
         ("rounding:quotient functions:ieee-div", "reciprocal-instead-of-division",
          ("attention.h", QUOTIENT, "v16_mul(v16_load(o + d), v16_set1(1.0f / l))"), ""),
         ("functions:mlxcel-exp-1", "another-exp", OTHER_EXP, ""),
-        ("constants", "scale-in-16-bits", ("attention.h", SCALE, wrapped(SCALE, "scale", "mutate_narrow1")), "q=[3,80]"),
-        ("accumulator", "narrow-scores", ("attention.h", SCORE, wrapped(SCORE, "v16_fma(qv, v16_load(key[i] + d), part[i])")), ""),
-        ("association:scores", "score-tree-to-sequence", TREE, ""),
+        ("constants", "scale-in-16-bits", ("attention_scores.h", FEW_SCALE, wrapped(FEW_SCALE, "scale", "mutate_narrow1")), FEW),
+        ("accumulator", "narrow-scores",
+         ("attention_scores.h", SCORE, wrapped(SCORE, "v16_fma(v16_set1(q[r][d]), kv, sum.q[r])")), ""),
+        ("association:scores", "score-tree-to-sequence", ("attention_scores.h", SCORES, sequential_scores("float")), ""),
+        ("association:scores", "neighbouring-lanes-first-of-few-queries", ("attention_scores.h", FEW_TREE, PAIRED_TREE), FEW),
         ("association:blocks", "sum-tree-to-sequence", TREE_OF_ONE, ""),
-        ("association:blocks", "shorter-blocks", ("attention.h", "j += MLXCEL_ATTENTION_BLOCK) {", "j += 48) {"), ""),
-        ("association:values", "values-in-reverse",
-         ("attention.h", VALUE_LOOP, VALUE_LOOP.replace("int j = 0; j < count; ++j", "int j = count - 1; j >= 0; --j")), ""),
-        ("association:combine", "blocks-in-reverse",
-         ("attention.h", BLOCK_LOOP, REVERSED_BLOCKS), ""),
-        ("operand_dtype", "narrow-operand",
-         ("attention.h", "      v16 qv = v16_load(q + d);", "      v16 qv = mutate_narrow(v16_load(q + d));"), ""),
+        ("association:blocks", "shorter-blocks",
+         ("attention_scores.h", '#include "kernels/cpu/kv.h"\n',
+          '#include "kernels/cpu/kv.h"\n#undef MLXCEL_ATTENTION_BLOCK\n#define MLXCEL_ATTENTION_BLOCK 48\n'), ""),
+        ("association:values", "values-in-reverse", ("attention.h", VALUE_LOOP, REVERSED_VALUES), ""),
+        ("association:combine", "blocks-in-reverse", ("attention.h", COMBINE_BODY, REVERSED_BLOCKS), ""),
+        ("operand_dtype", "narrow-operand", ("attention_scores.h", SCORE, wrapped(SCORE, "q[r][d]", "mutate_narrow1")), ""),
+        ("operand_dtype dequantization", "bf16-widened-by-one-bit-less",
+         ("vec16.h", WIDEN_BF16, f"_mm256_and_si256({WIDEN_BF16}, _mm256_set1_epi32((int)0xFFFE0000u))"), "cache=bf16"),
         ("result_dtype", "narrow-result", ("attention.h", QUOTIENT, wrapped(QUOTIENT)), ""),
         ("denormals", "flush-subnormals", FLUSH, ""),
     )

@@ -16,7 +16,7 @@ import pytest
 
 from conftest import DATA, Program, assert_same_bits
 
-from oracle_fp64 import Oracle, rounding_bound
+from oracle_fp64 import Oracle, rounding_bound, storage_bound
 
 CASES = json.loads((DATA / "smollm2-greedy-fp64.json").read_text())["cases"]
 CASE_NAMES = [case["prompt"] for case in CASES]
@@ -24,12 +24,14 @@ DEVICES = ("local-task", "local-sync")
 CHUNKS = (8, 32, 128)
 STOP_ID, STOP_TEXT = 2, "<|im_end|>"
 GENERATED = 64
+NARROW_GENERATED = 16
 # More than the largest chunk and not a multiple of any: all cases on end, stops left out.
 LONG_PROMPT = [
     token for case in CASES for token in case["prompt_ids"] + case["ids"] if token != STOP_ID
 ]
 V4_FLAGS = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 BOUND_TRIALS = 2  # each costs two passes over 135 M weights
+CACHE_DIGITS = {"f16": 11, "bf16": 8}  # binary digits of a significand
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +108,37 @@ def test_v4_kernels_give_the_bits_of_v3(
         pytest.skip(f"this CPU lacks {', '.join(sorted(V4_FLAGS - flags))}: no v4 kernels here")
     answer = program.generate(model, LONG_PROMPT, 8, "--ignore-eos", level="v4")
     assert_same_bits(answer.logits, baseline)
+
+
+@pytest.mark.parametrize("dtype", CACHE_DIGITS)
+def test_narrow_cache_moves_the_logits_as_far_as_its_roundings_explain(
+    program: Program, model: Path, oracle: Oracle, dtype: str
+) -> None:
+    exact = oracle.generate(LONG_PROMPT, 1)
+    wide = program.generate(model, LONG_PROMPT, 1).logits
+    narrow = program.generate(model, LONG_PROMPT, 1, "--kv-dtype", dtype).logits
+    moved = np.max(np.abs(narrow.astype(np.float64) - exact.logits))
+    arithmetic = rounding_bound(oracle, exact, BOUND_TRIALS)
+    storage = storage_bound(oracle, exact, CACHE_DIGITS[dtype], BOUND_TRIALS)
+    print(f"{dtype}: {np.max(np.abs(narrow - wide))} from f32, {moved} from float64 of {storage}")
+    assert arithmetic < np.max(np.abs(narrow - wide))  # it is narrower indeed
+    assert moved <= arithmetic + storage
+
+
+@pytest.mark.parametrize("dtype", CACHE_DIGITS)
+def test_narrow_cache_gives_the_same_text_of_a_short_prompt(
+    program: Program, model: Path, dtype: str
+) -> None:
+    case = min(CASES, key=lambda case: len(case["prompt_ids"]))
+    answer = program.generate(model, case["prompt"], NARROW_GENERATED, "--kv-dtype", dtype)
+    assert answer.ids == case["ids"][:NARROW_GENERATED]
+
+
+@pytest.mark.parametrize("dtype", CACHE_DIGITS)
+def test_narrow_cache_gives_bit_identical_logits(
+    program: Program, model: Path, dtype: str
+) -> None:
+    common = ("--kv-dtype", dtype, "--ignore-eos")
+    plain = program.generate(model, LONG_PROMPT, 8, *common, "-t", "1", "--chunk", "8", level="v3")
+    for options in (("-t", "2"), ("-t", "4", "--chunk", "32"), ("--device", "local-sync")):
+        assert_same_bits(program.generate(model, LONG_PROMPT, 8, *common, *options).logits, plain.logits)

@@ -77,6 +77,16 @@ mlxcel_operation_t mlxcel_attention_operation(mlxcel_op_class_t op, mlxcel_op_va
   return operation;
 }
 
+mlxcel_dtype_t mlxcel_kv_cache_dtype(mlxcel_module_builder_t* builder, const mlxcel_kv_values_t* kv) {
+  mlxcel_dtype_t k = mlxcel_element_dtype(kv->k_cache.element), v = mlxcel_element_dtype(kv->v_cache.element);
+  if (k != v || k > MLXCEL_DTYPE_BF16) {
+    mlxcel_module_fail(builder, iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "the caches of keys and values are %s and %s; give both one of f32, f16, bf16",
+                                                 mlxcel_dtype_name(k), mlxcel_dtype_name(v)));
+    return MLXCEL_DTYPE_F32;
+  }
+  return k;
+}
+
 int32_t mlxcel_weight_format(const mlxcel_weight_t* weight) {
   uint32_t group_log2 = 0;
   while ((1u << group_log2) < weight->group_size) ++group_log2;
@@ -111,3 +121,5 @@ uint32_t mlxcel_workgroups_for(int64_t units) {
   if (units >= WORKGROUPS_MAX) return WORKGROUPS_MAX;
   return units > WORKGROUPS_FEW ? WORKGROUPS_FEW : (uint32_t)units;
 }
+
+uint32_t mlxcel_workgroups_for_large(int64_t units) { return units < 1 ? 1 : units > WORKGROUPS_FEW ? WORKGROUPS_FEW : (uint32_t)units; }

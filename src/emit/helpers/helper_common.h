@@ -23,6 +23,9 @@ mlxcel_operation_t mlxcel_rms_norm_operation(const mlxcel_weight_vector_t* weigh
 mlxcel_operation_t mlxcel_attention_operation(mlxcel_op_class_t op, mlxcel_op_variant_t variant, mlxcel_dtype_t dtype, int64_t rows,
                                               const mlxcel_attention_shape_t* shape);
 
+// The element type of both caches, f32, f16 or bf16: the kernels' kv_type. The builder fails if they differ or are of another type.
+mlxcel_dtype_t mlxcel_kv_cache_dtype(mlxcel_module_builder_t* builder, const mlxcel_kv_values_t* kv);
+
 // Adds the matrix's four buffers; absent ones repeat the first.
 void mlxcel_dispatch_add_weight(mlxcel_module_builder_t* builder, mlxcel_dispatch_t* dispatch, const mlxcel_weight_t* weight);
 void mlxcel_dispatch_add_i32(mlxcel_module_builder_t* builder, mlxcel_dispatch_t* dispatch, int64_t value);
@@ -30,7 +33,8 @@ int32_t mlxcel_weight_format(const mlxcel_weight_t* weight);
 int32_t mlxcel_weight_flags(const mlxcel_weight_t* weight, bool residual);
 // Rows of a table by the pinned kernel, without a clause: f32[rows, in_features].
 mlxcel_value_t mlxcel_pinned_embed(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_weight_t* table, mlxcel_value_t tokens);
-// How many shares |units| of work are cut into.
+// How many shares |units| of work are cut into. Of large units no more shares than workers take one by one.
 uint32_t mlxcel_workgroups_for(int64_t units);
+uint32_t mlxcel_workgroups_for_large(int64_t units);
 
 #endif  // MLXCEL_EMIT_HELPERS_HELPER_COMMON_H_

@@ -65,7 +65,7 @@ typedef struct mlxcel_attention_shape_t {
 } mlxcel_attention_shape_t;
 
 typedef struct mlxcel_kv_values_t {
-  mlxcel_value_t k_cache, v_cache;  // f32 [layers, slots, kv_heads, context, head_dim]
+  mlxcel_value_t k_cache, v_cache;  // [layers, slots, kv_heads, context, head_dim] of the dtype of x; pinned-f32: f32, f16 or bf16
 } mlxcel_kv_values_t;
 
 // q, k and v projections of x, rotary embedding of q and k by the tables, k and v stored at (layer, slot, position): returns q f32[R, heads * head_dim];

@@ -250,7 +250,7 @@ iree_status_t mlxcel_llama_emit(const mlxcel_checkpoint_t* checkpoint, const mlx
   model.layers = calloc(model.config->layer_count, sizeof(*model.layers));
   iree_status_t status = model.layers ? read_model(checkpoint, &reader, &model)
                                       : iree_make_status(IREE_STATUS_RESOURCE_EXHAUSTED, "out of memory for the layers; free some memory");
-  if (iree_status_is_ok(status)) status = mlxcel_llama_check_types(&model, profile);
+  if (iree_status_is_ok(status)) status = mlxcel_llama_check_types(&model, profile, options->kv_dtype);
   if (iree_status_is_ok(status)) status = emit_module(&model, profile, options, out_model);
   free(model.layers);
   mlxcel_weight_reader_deinitialize(&reader);

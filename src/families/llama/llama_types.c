@@ -43,9 +43,14 @@ static iree_status_t check_rope(const mlxcel_model_config_t* config, const mlxce
   return iree_ok_status();
 }
 
-iree_status_t mlxcel_llama_check_types(mlxcel_llama_model_t* model, const mlxcel_profile_t* profile) {
-  model->kv_dtype = model->hidden_dtype = MLXCEL_DTYPE_F32;
+iree_status_t mlxcel_llama_check_types(mlxcel_llama_model_t* model, const mlxcel_profile_t* profile, mlxcel_dtype_t kv_dtype) {
+  model->kv_dtype = kv_dtype;
+  model->hidden_dtype = MLXCEL_DTYPE_F32;
   if (strcmp(profile->name, MLXCEL_PROFILE_PINNED_F32) == 0) return iree_ok_status();
+  if (kv_dtype != MLXCEL_DTYPE_F32) {
+    return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "a KV cache of %s isn't part of profile %s, where the checkpoint decides; leave it out, or use %s",
+                            mlxcel_dtype_name(kv_dtype), profile->name, MLXCEL_PROFILE_PINNED_F32);
+  }
   IREE_RETURN_IF_ERROR(check_rope(model->config, profile));
   mlxcel_dtype_t x = (mlxcel_dtype_t)model->embedding.type;
   for (uint32_t i = 0; i < model->config->layer_count; ++i) {

@@ -112,12 +112,12 @@ void mlxcel_pinned_qkv_rope(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
       if (p < 0) continue;
       float* row = y + (size_t)r * (size_t)stride;
       if (kind != 2) rope_head(row, MLXCEL_AT(cos) + (size_t)p * (size_t)rope_half, MLXCEL_AT(sin) + (size_t)p * (size_t)rope_half, rope_half);
-      size_t cell = ((((size_t)layer * (size_t)slot_count + (size_t)slot[first + r]) * (size_t)kv_heads + (size_t)local) * (size_t)context + (size_t)p) *
-                    (size_t)head_dim;
-      float* to = kind == 0   ? MLXCEL_AT(out) + ((size_t)(first + r) * (size_t)heads + (size_t)head) * (size_t)head_dim
-                  : kind == 1 ? MLXCEL_AT(k_cache) + cell
-                              : MLXCEL_AT(v_cache) + cell;
-      copy_floats(row, to, head_dim);
+      if (kind == 0) {
+        copy_floats(row, MLXCEL_AT(out) + ((size_t)(first + r) * (size_t)heads + (size_t)head) * (size_t)head_dim, head_dim);
+      } else {
+        size_t cell = kv_cell(layer, slot_count, slot[first + r], kv_heads, (size_t)local, context, p, head_dim, kv_type);
+        kv_store(row, kv_type, head_dim, (kind == 1 ? MLXCEL_AT(k_cache) : MLXCEL_AT(v_cache)) + cell);
+      }
     }
   }
   kernel_leave(saved);
@@ -127,15 +127,32 @@ void mlxcel_pinned_attention(MLXCEL_KERNEL_ATTENTION_ARGS) {
   unsigned saved = kernel_enter();
   const int32_t* slot = MLXCEL_AT(slots);
   const int32_t* position = MLXCEL_AT(positions);
-  size_t active = (size_t)active_rows(position, rows), begin, end;
-  share(active * (size_t)heads, group, groups, &begin, &end);
-  for (size_t unit = begin; unit < end; ++unit) {
-    size_t r = unit % active, head = unit / active;  // rows of one head side by side: they share its keys in the cache
-    if (position[r] < 0) continue;
-    size_t kv_head = head / (size_t)(heads / kv_heads);
-    size_t cells = (((size_t)layer * (size_t)slot_count + (size_t)slot[r]) * (size_t)kv_heads + kv_head) * (size_t)context * (size_t)head_dim;
-    size_t at = (r * (size_t)heads + head) * (size_t)head_dim;
-    attention_row(MLXCEL_AT(q) + at, MLXCEL_AT(k_cache) + cells, MLXCEL_AT(v_cache) + cells, position[r] + 1, head_dim, scale, MLXCEL_AT(out) + at);
+  queries_t queries;
+  queries.type = kv_type;
+  queries.head_dim = head_dim;
+  queries.scale = scale;
+  size_t heads_each = (size_t)(heads / kv_heads), active = (size_t)active_rows(position, rows), unit = 0, unit_begin, unit_end;
+  share(run_count(slot, position, active) * (size_t)kv_heads, group, groups, &unit_begin, &unit_end);
+  for (size_t end = active, begin; end > 0 && unit < unit_end; end = begin) {  // the last rows see most keys: first
+    begin = run_begin(slot, position, end);
+    for (size_t kv_head = 0; kv_head < (size_t)kv_heads && position[end - 1] >= 0; ++kv_head, ++unit) {
+      if (unit < unit_begin || unit >= unit_end) continue;
+      size_t cells = kv_cell(layer, slot_count, slot[begin], kv_heads, kv_head, context, 0, head_dim, kv_type);
+      queries.keys = MLXCEL_AT(k_cache) + cells;
+      queries.values = MLXCEL_AT(v_cache) + cells;
+      size_t total = (end - begin) * heads_each;
+      for (size_t done = 0; done < total; done += (size_t)queries.count) {
+        queries.count = total - done < QUERIES_MAX ? (int)(total - done) : QUERIES_MAX;
+        for (int i = 0; i < queries.count; ++i) {
+          size_t r = begin + (done + (size_t)i) / heads_each, head = kv_head * heads_each + (done + (size_t)i) % heads_each;
+          size_t at = (r * (size_t)heads + head) * (size_t)head_dim;
+          queries.q[i] = MLXCEL_AT(q) + at;
+          queries.o[i] = MLXCEL_AT(out) + at;
+          queries.length[i] = position[r] + 1;
+        }
+        attend(&queries);
+      }
+    }
   }
   kernel_leave(saved);
 }

@@ -1,7 +1,10 @@
 #include "kernels/reference/reference.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
+
+#define REFERENCE_HEAD_DIM_MAX 512  // MLXCEL_HEAD_DIM_MAX
 
 // Matrix arguments of a kernel as one value.
 typedef struct reference_matrix_t {
@@ -45,6 +48,36 @@ float mlxcel_reference_widen(const uint8_t* data, int32_t type, size_t index) {
   }
   uint16_t half = (uint16_t)(data[2 * index] | data[2 * index + 1] << 8);
   return type == MLXCEL_FORMAT_F16 ? widen_f16(half) : float_from_bits((uint32_t)half << 16);
+}
+
+// Multiples of the unit in the last place of |value|'s binade, 2^-24 at least: a binade's first code is the one behind the last of the binade below.
+static uint16_t narrow_f16(float value) {
+  uint32_t sign = signbit(value) ? 0x8000u : 0;
+  if (isnan(value)) return (uint16_t)(sign | 0x7e00u);
+  float magnitude = fabsf(value);
+  if (magnitude >= 65520.0f) return (uint16_t)(sign | 0x7c00u);  // halfway from the largest, 65504, to 2^16
+  int exponent = magnitude < 0x1p-14f ? -14 : ilogbf(magnitude);
+  return (uint16_t)(sign | (uint32_t)((exponent + 14) * 1024 + (int)rintf(ldexpf(magnitude, 10 - exponent))));
+}
+
+// A code is the upper half of the bits: the lower half says how far it is to the next.
+static uint16_t narrow_bf16(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  uint32_t upper = bits >> 16, lower = bits & 0xffffu;
+  if (isnan(value)) return (uint16_t)(upper | 0x40u);
+  bool is_up = lower > 0x8000u || (lower == 0x8000u && upper % 2 == 1);
+  return (uint16_t)(is_up ? upper + 1 : upper);
+}
+
+void mlxcel_reference_narrow(uint8_t* data, int32_t type, size_t index, float value) {
+  if (type == MLXCEL_FORMAT_F32) {
+    memcpy(data + 4 * index, &value, sizeof(value));
+    return;
+  }
+  uint16_t half = type == MLXCEL_FORMAT_F16 ? narrow_f16(value) : narrow_bf16(value);
+  data[2 * index] = (uint8_t)half;
+  data[2 * index + 1] = (uint8_t)(half >> 8);
 }
 
 uint32_t mlxcel_reference_code(const uint8_t* row, int32_t bits, size_t index) {
@@ -201,19 +234,38 @@ void mlxcel_reference_qkv_rope(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
     }
     for (size_t h = 0; h < (size_t)kv_heads; ++h) {
       size_t cell = cell_at((size_t)layer, (size_t)slot_count, (size_t)MLXCEL_AT(slots)[r], (size_t)kv_heads, h, (size_t)context, position, dim);
-      project_head(&k_matrix, row, h, dim, row_cos, row_sin, half, MLXCEL_AT(k_cache) + cell);
-      project_head(&v_matrix, row, h, dim, row_cos, row_sin, 0, MLXCEL_AT(v_cache) + cell);
+      float values[REFERENCE_HEAD_DIM_MAX];
+      project_head(&k_matrix, row, h, dim, row_cos, row_sin, half, values);
+      for (size_t d = 0; d < dim; ++d) mlxcel_reference_narrow(MLXCEL_AT(k_cache), kv_type, cell + d, values[d]);
+      project_head(&v_matrix, row, h, dim, row_cos, row_sin, 0, values);
+      for (size_t d = 0; d < dim; ++d) mlxcel_reference_narrow(MLXCEL_AT(v_cache), kv_type, cell + d, values[d]);
     }
   }
 }
 
+// Keys or values of a slot and kv head: element d of position j is element first + j * head_dim + d.
+typedef struct reference_cells_t {
+  const uint8_t* data;
+  int32_t type;
+  size_t first, head_dim;
+} reference_cells_t;
+static float cell_value(const reference_cells_t* cells, size_t position, size_t d) {
+  return mlxcel_reference_widen(cells->data, cells->type, cells->first + position * cells->head_dim + d);
+}
+
+static float dot_key(const float* q, const reference_cells_t* k, size_t position) {
+  float lane[16] = {0};
+  for (size_t d = 0; d < k->head_dim; ++d) lane[d % 16] = fmaf(q[d], cell_value(k, position, d), lane[d % 16]);
+  return tree16(lane);
+}
+
 static float max_of(float a, float b) { return b > a ? b : a; }
 
-// One block: scores, their maximum |*out_m|, p[j] and their sum |*out_l|.
-static void attend_block(const float* q, const float* k, size_t keys, size_t head_dim, float scale, float p[MLXCEL_ATTENTION_BLOCK], float* out_m,
+// The block of |keys| keys at |first|: scores, their maximum |*out_m|, p[j] and their sum |*out_l|.
+static void attend_block(const float* q, const reference_cells_t* k, size_t first, size_t keys, float scale, float p[MLXCEL_ATTENTION_BLOCK], float* out_m,
                          float* out_l) {
   float s[MLXCEL_ATTENTION_BLOCK], lane[16] = {0};
-  for (size_t j = 0; j < keys; ++j) s[j] = dot(q, k + j * head_dim, head_dim) * scale;
+  for (size_t j = 0; j < keys; ++j) s[j] = dot_key(q, k, first + j) * scale;
   float m = -INFINITY;
   for (size_t j = 0; j < keys; ++j) m = max_of(m, s[j]);
   for (size_t j = 0; j < keys; ++j) p[j] = mlxcel_reference_exp(s[j] - m);
@@ -222,24 +274,24 @@ static void attend_block(const float* q, const float* k, size_t keys, size_t hea
   *out_l = tree16(lane);
 }
 
-// One head of one row over |count| keys; |k| and |v| are [count, head_dim]. |o| holds the running o[d] until the division at the end.
-static void attend(const float* q, const float* k, const float* v, size_t count, size_t head_dim, float scale, float* o) {
+// One head of one row over |count| keys. |o| holds the running o[d] until the division at the end.
+static void attend(const float* q, const reference_cells_t* k, const reference_cells_t* v, size_t count, float scale, float* o) {
   float m = 0, l = 0;
   for (size_t first = 0; first < count; first += MLXCEL_ATTENTION_BLOCK) {
     size_t keys = count - first < MLXCEL_ATTENTION_BLOCK ? count - first : MLXCEL_ATTENTION_BLOCK;
     float p[MLXCEL_ATTENTION_BLOCK], mb, lb;
-    attend_block(q, k + first * head_dim, keys, head_dim, scale, p, &mb, &lb);
+    attend_block(q, k, first, keys, scale, p, &mb, &lb);
     float both = first == 0 ? mb : max_of(m, mb);
     float a = mlxcel_reference_exp(m - both), c = mlxcel_reference_exp(mb - both);
-    for (size_t d = 0; d < head_dim; ++d) {
+    for (size_t d = 0; d < v->head_dim; ++d) {
       float ob = 0;
-      for (size_t j = 0; j < keys; ++j) ob = fmaf(p[j], v[(first + j) * head_dim + d], ob);
+      for (size_t j = 0; j < keys; ++j) ob = fmaf(p[j], cell_value(v, first + j, d), ob);
       o[d] = first == 0 ? ob : fmaf(o[d], a, ob * c);
     }
     l = first == 0 ? lb : fmaf(l, a, lb * c);
     m = both;
   }
-  for (size_t d = 0; d < head_dim; ++d) o[d] = o[d] / l;
+  for (size_t d = 0; d < v->head_dim; ++d) o[d] = o[d] / l;
 }
 
 void mlxcel_reference_attention(MLXCEL_KERNEL_ATTENTION_ARGS) {
@@ -252,7 +304,8 @@ void mlxcel_reference_attention(MLXCEL_KERNEL_ATTENTION_ARGS) {
       size_t kv_head = h / (size_t)(heads / kv_heads);
       size_t cell = cell_at((size_t)layer, (size_t)slot_count, (size_t)MLXCEL_AT(slots)[r], (size_t)kv_heads, kv_head, (size_t)context, 0, dim);
       size_t at = (r * (size_t)heads + h) * dim;
-      attend(MLXCEL_AT(q) + at, MLXCEL_AT(k_cache) + cell, MLXCEL_AT(v_cache) + cell, count, dim, scale, MLXCEL_AT(out) + at);
+      const reference_cells_t k = {MLXCEL_AT(k_cache), kv_type, cell, dim}, v = {MLXCEL_AT(v_cache), kv_type, cell, dim};
+      attend(MLXCEL_AT(q) + at, &k, &v, count, scale, MLXCEL_AT(out) + at);
     }
   }
 }

@@ -22,6 +22,8 @@ void mlxcel_reference_gate_up(MLXCEL_KERNEL_GATE_UP_ARGS);
 float mlxcel_reference_exp(float x);
 // Element |index| of an array of |type| (MLXCEL_FORMAT_F32, _F16, _BF16), widened exactly; |data| needs no alignment.
 float mlxcel_reference_widen(const uint8_t* data, int32_t type, size_t index);
+// Stores |value| as element |index| of an array of |type|, rounded to nearest even; a NaN becomes some NaN; |data| needs no alignment.
+void mlxcel_reference_narrow(uint8_t* data, int32_t type, size_t index, float value);
 // Code |index| of a row of |bits|-bit codes: bit b of code i is bit (i * bits + b) of the row, bit n of the row is bit (n mod 8) of byte n / 8.
 uint32_t mlxcel_reference_code(const uint8_t* row, int32_t bits, size_t index);
 
