@@ -110,6 +110,7 @@ iree_status_t mlxcel_api_build_emit(const mlxcel_api_settings_t* settings, mlxce
   mlxcel_emit_options_t emit_options;
   mlxcel_emit_options_initialize(&emit_options);
   emit_options.profile = iree_make_cstring_view(settings->options.profile);
+  emit_options.workers = build->workers;
   emit_options.kv_dtype = settings->kv_dtype;
   IREE_RETURN_IF_ERROR(mlxcel_family_emit(build->checkpoint, &emit_options, &build->emitted));
   build->has_emitted = true;

@@ -22,6 +22,7 @@ typedef struct mlxcel_api_settings_t {
 
 typedef struct mlxcel_api_build_t {
   const char* stage;  // static; what failed, if something did
+  uint32_t workers;   // of the device; set before emitting
   mlxcel_checkpoint_t* checkpoint;
   mlxcel_emitted_model_t emitted;
   mlxcel_artifact_t artifact;

@@ -105,6 +105,7 @@ static iree_status_t api_engine_build(mlxcel_engine_t* engine, const mlxcel_api_
   IREE_RETURN_IF_ERROR(api_engine_open_device(engine, &settings->options));
   IREE_RETURN_IF_ERROR(mlxcel_api_build_open(settings, &engine->build));
   mlxcel_api_pages_start(engine->build.checkpoint, &engine->pages);
+  engine->build.workers = mlxcel_device_thread_count(engine->device);
   IREE_RETURN_IF_ERROR(api_engine_resolve(engine, &settings->options, &context));
   IREE_RETURN_IF_ERROR(mlxcel_api_build_emit(settings, &engine->build));
   IREE_RETURN_IF_ERROR(mlxcel_api_capability_foresee(settings, &engine->build));
@@ -204,6 +205,8 @@ mlxcel_error_t* mlxcel_engine_compile(const mlxcel_engine_options_t* options, bo
   if (!iree_status_is_ok(status)) return mlxcel_api_error("device", status);
   mlxcel_api_build_t build;
   status = mlxcel_api_build_open(&settings, &build);
+  const mlxcel_device_options_t device_options = {.name = iree_make_cstring_view(settings.options.device), .thread_count = settings.options.threads};
+  build.workers = mlxcel_device_thread_count_for(&device_options);
   if (iree_status_is_ok(status)) status = mlxcel_api_build_compile(&settings, &build);
   if (iree_status_is_ok(status) && out_cache_hit) *out_cache_hit = build.artifact.was_cached;
   if (iree_status_is_ok(status) && out_compile_seconds) *out_compile_seconds = build.artifact.compile_seconds;

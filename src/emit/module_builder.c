@@ -355,12 +355,28 @@ static void append_operands(mlxcel_strbuf_t* text, const mlxcel_dispatch_t* disp
   mlxcel_strbuf_append_cstring(text, ")");
 }
 
+// Workers take workgroups in order as they become free, and a workgroup begins with what it hasn't got in its caches: two for each worker, which the kernels'
+// shrinking shares let finish together, and one for a lone worker. IREE hands out eight workgroups at a time as soon as there are eight for each worker: work
+// of uneven units gets one less, for an unknown number of workers as if there were two.
+#define WORKGROUPS_A_WORKER 2
+#define WORKGROUPS_A_CLAIM 8
+#define WORKERS_SUPPOSED 2
+#define WORKGROUPS_MAX 128  // beyond, a share is too small for its costs
+static uint32_t workgroups_for(const mlxcel_module_builder_t* builder, const mlxcel_dispatch_t* dispatch) {
+  int64_t workers = builder->workers ? builder->workers : WORKERS_SUPPOSED;
+  bool is_fine = dispatch->is_uneven || builder->workers == 0;
+  int64_t most = workers == 1 ? 1 : is_fine ? workers * WORKGROUPS_A_CLAIM - 1 : workers * WORKGROUPS_A_WORKER;
+  if (builder->workers == 0 && dispatch->units >= WORKGROUPS_MAX) most = WORKGROUPS_MAX;
+  if (most > WORKGROUPS_MAX) most = WORKGROUPS_MAX;
+  return dispatch->units < 1 ? 1 : (uint32_t)(dispatch->units < most ? dispatch->units : most);
+}
+
 mlxcel_value_t mlxcel_dispatch_emit(mlxcel_module_builder_t* builder, const mlxcel_dispatch_t* dispatch, mlxcel_value_t* out_tied) {
   mlxcel_strbuf_t* text = &builder->current;
   const mlxcel_kernel_info_t* kernel = mlxcel_kernel_info(dispatch->kernel);
   builder->kernel_used[dispatch->kernel] = true;
   uint32_t groups = builder->next_id++;
-  mlxcel_strbuf_append_format(text, "    %%%" PRIu32 " = arith.constant %" PRIu32 " : index\n", groups, dispatch->workgroups);
+  mlxcel_strbuf_append_format(text, "    %%%" PRIu32 " = arith.constant %" PRIu32 " : index\n", groups, workgroups_for(builder, dispatch));
   uint32_t tied_count = rename_tied(builder, dispatch, out_tied);
   bool has_result = strpbrk(kernel->arguments, "oB") != NULL;
   mlxcel_value_t result = dispatch->result;

@@ -62,6 +62,7 @@ typedef struct mlxcel_module_builder_t {
   size_t parameter_count, parameter_capacity;
   mlxcel_parameter_ref_t* parameters;
   bool kernel_used[MLXCEL_KERNEL_COUNT];
+  uint32_t workers;  // of the device that the module is for; 0 = unknown. Only the number of workgroups depends on it
   uint32_t next_id;
   uint32_t output_count;  // results of the function being built
   mlxcel_strbuf_t results, result_types;
@@ -101,7 +102,8 @@ mlxcel_value_t mlxcel_parameter_bytes(mlxcel_module_builder_t* builder, iree_str
 #define MLXCEL_DISPATCH_OPERANDS_MAX 40
 typedef struct mlxcel_dispatch_t {
   mlxcel_kernel_id_t kernel;
-  uint32_t workgroups;  // how many shares the work is cut into; the bits don't depend on it
+  int64_t units;   // that the work can be cut into: it becomes workgroups by the number of workers; the bits don't depend on it
+  bool is_uneven;  // units differ much in their cost
   uint32_t operand_count;
   mlxcel_value_t operands[MLXCEL_DISPATCH_OPERANDS_MAX];  // everything but 'o' and 'B' arguments, in the kernel's order
   mlxcel_value_t result;                                  // shape of the 'o' or 'B' argument, static; unused if the kernel has none

@@ -11,6 +11,7 @@ typedef struct mlxcel_emit_options_t {
   iree_string_view_t profile;  // "pinned-f32", "mlx-cpu-0.32.4"
   mlxcel_program_sizes_t prefill_chunks, decode_batches, head_rows;
   mlxcel_dtype_t kv_dtype;  // of the caches under profile pinned-f32: F32, F16, BF16; elsewhere the checkpoint's tensors decide: F32
+  uint32_t workers;         // of the device that will run it, 0 = unknown: the work is cut for so many. It runs with any number, the bits don't depend on it
   uint32_t tap_rows;  // > 0: a module of kind "operation" instead, whose function takes prefill's arguments for so many rows and returns every tapped value
 } mlxcel_emit_options_t;
 void mlxcel_emit_options_initialize(mlxcel_emit_options_t* out_options);

@@ -118,6 +118,13 @@ iree_status_t mlxcel_device_check_name(iree_string_view_t name) {
   return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "unknown device '%.*s'; valid are local-task, local-sync, cuda, hip, metal", MLXCEL_SV(name));
 }
 
+static bool is_task_device(iree_string_view_t name) { return iree_string_view_equal(name, IREE_SV("local-task")); }
+
+uint32_t mlxcel_device_thread_count_for(const mlxcel_device_options_t* options) {
+  if (!is_task_device(options->name)) return 1;
+  return options->thread_count ? options->thread_count : usable_processor_count();
+}
+
 iree_status_t mlxcel_device_open(const mlxcel_device_options_t* options, mlxcel_device_t** out_device) {
   return mlxcel_device_open_with_imports(options, mlxcel_host_kernel_find, out_device);
 }
@@ -134,10 +141,10 @@ iree_status_t mlxcel_device_open_with_imports(const mlxcel_device_options_t* opt
   memset(device, 0, sizeof(*device));
   device->allocator = allocator;
   device->imports.find = find;
-  bool is_task = iree_string_view_equal(options->name, IREE_SV("local-task"));
+  bool is_task = is_task_device(options->name);
   if (!is_task && options->thread_count > 1)
     mlxcel_log(MLXCEL_LOG_WARNING, "local-sync runs on the calling thread; %u threads need local-task", options->thread_count);
-  device->thread_count = !is_task ? 1 : options->thread_count ? options->thread_count : usable_processor_count();
+  device->thread_count = mlxcel_device_thread_count_for(options);
   iree_status_t status = initialize_device(device, is_task);
   if (iree_status_is_ok(status)) {
     *out_device = device;

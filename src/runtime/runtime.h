@@ -26,6 +26,8 @@ iree_status_t mlxcel_device_check_name(iree_string_view_t name);
 iree_status_t mlxcel_device_open(const mlxcel_device_options_t* options, mlxcel_device_t** out_device);
 void mlxcel_device_close(mlxcel_device_t* device);
 uint32_t mlxcel_device_thread_count(const mlxcel_device_t* device);
+// The workers that a device opened with |options| would have.
+uint32_t mlxcel_device_thread_count_for(const mlxcel_device_options_t* options);
 
 typedef struct mlxcel_program_options_t {
   uint32_t slot_count;                      // sequences whose KV may live side by side; >= 1

@@ -10,7 +10,7 @@ mlxcel_value_t mlxcel_emit_silu_gate(mlxcel_module_builder_t* builder, int64_t r
     operations[i].within = MLXCEL_WITHIN_ACTIVATION_PROJECTION;
     mlxcel_emit_clause(builder, &operations[i]);
   }
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_GATE_UP, .workgroups = mlxcel_workgroups_for((gate->out_features + 15) / 16)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_GATE_UP, .units = (gate->out_features + 15) / 16};
   mlxcel_dispatch_add(&dispatch, x);
   mlxcel_dispatch_add_weight(builder, &dispatch, gate);
   mlxcel_dispatch_add_weight(builder, &dispatch, up);

@@ -8,7 +8,7 @@ mlxcel_value_t mlxcel_emit_attention(mlxcel_module_builder_t* builder, const mlx
   operation.cache_dtype = mlxcel_kv_cache_dtype(builder, kv);
   mlxcel_emit_clause(builder, &operation);
 
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_ATTENTION, .workgroups = mlxcel_workgroups_for_large(rows->count * shape->kv_heads)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_ATTENTION, .units = rows->count * shape->kv_heads, .is_uneven = true};
   const mlxcel_value_t buffers[] = {q, kv->k_cache, kv->v_cache, rows->slots, rows->positions};
   for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); ++i) mlxcel_dispatch_add(&dispatch, buffers[i]);
   const int64_t sizes[] = {rows->count, shape->heads, shape->kv_heads, shape->head_dim, shape->layer};

@@ -2,7 +2,7 @@
 #include "emit/mlx/mlx_helpers.h"
 
 mlxcel_value_t mlxcel_pinned_embed(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_weight_t* table, mlxcel_value_t tokens) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_EMBED, .workgroups = mlxcel_workgroups_for(rows->count)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_EMBED, .units = rows->count};
   mlxcel_dispatch_add(&dispatch, tokens);
   mlxcel_dispatch_add(&dispatch, rows->positions);
   mlxcel_dispatch_add_weight(builder, &dispatch, table);

@@ -7,11 +7,6 @@
 _Static_assert((int)MLXCEL_WEIGHT_F32 == MLXCEL_FORMAT_F32 && (int)MLXCEL_WEIGHT_F16 == MLXCEL_FORMAT_F16 && (int)MLXCEL_WEIGHT_BF16 == MLXCEL_FORMAT_BF16,
                "weight types are the kernels' format types");
 
-// Enough shares that a slow worker doesn't hold up the others, few enough that handing them out costs nothing beside the work. IREE's workers take eight at a
-// time as soon as there are eight for each of them: a count below sixteen keeps them small for two workers, and the large one keeps them small even so.
-#define WORKGROUPS_MAX 128
-#define WORKGROUPS_FEW 15
-
 _Static_assert((int)MLXCEL_WEIGHT_F32 == (int)MLXCEL_DTYPE_F32 && (int)MLXCEL_WEIGHT_F16 == (int)MLXCEL_DTYPE_F16 &&
                    (int)MLXCEL_WEIGHT_BF16 == (int)MLXCEL_DTYPE_BF16,
                "weight types begin the dtypes");
@@ -115,11 +110,3 @@ void mlxcel_dispatch_add_i32(mlxcel_module_builder_t* builder, mlxcel_dispatch_t
   }
   mlxcel_dispatch_add(dispatch, mlxcel_constant_i32(builder, (int32_t)value));
 }
-
-uint32_t mlxcel_workgroups_for(int64_t units) {
-  if (units < 1) return 1;
-  if (units >= WORKGROUPS_MAX) return WORKGROUPS_MAX;
-  return units > WORKGROUPS_FEW ? WORKGROUPS_FEW : (uint32_t)units;
-}
-
-uint32_t mlxcel_workgroups_for_large(int64_t units) { return units < 1 ? 1 : units > WORKGROUPS_FEW ? WORKGROUPS_FEW : (uint32_t)units; }

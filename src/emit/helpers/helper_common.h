@@ -33,8 +33,5 @@ int32_t mlxcel_weight_format(const mlxcel_weight_t* weight);
 int32_t mlxcel_weight_flags(const mlxcel_weight_t* weight, bool residual);
 // Rows of a table by the pinned kernel, without a clause: f32[rows, in_features].
 mlxcel_value_t mlxcel_pinned_embed(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_weight_t* table, mlxcel_value_t tokens);
-// How many shares |units| of work are cut into. Of large units no more shares than workers take one by one.
-uint32_t mlxcel_workgroups_for(int64_t units);
-uint32_t mlxcel_workgroups_for_large(int64_t units);
 
 #endif  // MLXCEL_EMIT_HELPERS_HELPER_COMMON_H_

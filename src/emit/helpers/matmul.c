@@ -2,7 +2,7 @@
 #include "emit/mlx/mlx_helpers.h"
 
 // The kernels cut outputs into tiles of sixteen.
-static uint32_t matmul_workgroups(int64_t out_features) { return mlxcel_workgroups_for((out_features + 15) / 16); }
+static int64_t matmul_units(int64_t out_features) { return (out_features + 15) / 16; }
 
 mlxcel_value_t mlxcel_emit_matmul(mlxcel_module_builder_t* builder, int64_t rows, const mlxcel_weight_t* weight, mlxcel_value_t x, mlxcel_value_t positions,
                                   const mlxcel_value_t* residual) {
@@ -14,7 +14,7 @@ mlxcel_value_t mlxcel_emit_matmul(mlxcel_module_builder_t* builder, int64_t rows
     operation = mlxcel_row_operation(MLXCEL_OP_RESIDUAL_ADD, MLXCEL_VARIANT_NONE, MLXCEL_DTYPE_F32, rows, weight->out_features);
     mlxcel_emit_clause(builder, &operation);
   }
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MATMUL, .workgroups = matmul_workgroups(weight->out_features)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MATMUL, .units = matmul_units(weight->out_features)};
   mlxcel_dispatch_add(&dispatch, x);
   mlxcel_dispatch_add_weight(builder, &dispatch, weight);
   mlxcel_dispatch_add(&dispatch, residual ? *residual : x);

@@ -7,7 +7,7 @@ mlxcel_value_t mlxcel_emit_rms_norm(mlxcel_module_builder_t* builder, int64_t ro
   mlxcel_operation_t operation = mlxcel_rms_norm_operation(weight, MLXCEL_DTYPE_F32, rows, epsilon);
   mlxcel_emit_clause(builder, &operation);
 
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_RMS_NORM, .workgroups = mlxcel_workgroups_for(rows)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_RMS_NORM, .units = rows};
   mlxcel_dispatch_add(&dispatch, x);
   mlxcel_dispatch_add(&dispatch, index);
   mlxcel_dispatch_add(&dispatch, mlxcel_weight_tensor_value(builder, &weight->values));

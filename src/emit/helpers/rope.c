@@ -21,7 +21,7 @@ mlxcel_value_t mlxcel_emit_qkv_rope(mlxcel_module_builder_t* builder, const mlxc
   const mlxcel_weight_t* const weights[] = {q, k, v};
   mlxcel_dtype_t cache_dtype = mlxcel_kv_cache_dtype(builder, kv);
   emit_clauses(builder, weights, rows->count, shape, cache_dtype);
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_QKV_ROPE, .workgroups = mlxcel_workgroups_for(shape->heads + 2 * shape->kv_heads)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_QKV_ROPE, .units = shape->heads + 2 * shape->kv_heads};
   mlxcel_dispatch_add(&dispatch, x);
   for (int i = 0; i < 3; ++i) mlxcel_dispatch_add_weight(builder, &dispatch, weights[i]);
   const mlxcel_value_t buffers[] = {cos, sin, rows->slots, rows->positions, kv->k_cache, kv->v_cache};

@@ -23,7 +23,7 @@ mlxcel_element_t mlxcel_mlx_promote(mlxcel_element_t left, mlxcel_element_t righ
 
 mlxcel_element_t mlxcel_mlx_weight_element(mlxcel_weight_type_t type) { return mlxcel_element_of(mlxcel_weight_dtype(type)); }
 
-static uint32_t shares_of(int64_t elements) { return mlxcel_workgroups_for((elements + ELEMENTS_A_SHARE - 1) / ELEMENTS_A_SHARE); }
+static int64_t shares_of(int64_t elements) { return (elements + ELEMENTS_A_SHARE - 1) / ELEMENTS_A_SHARE; }
 
 static mlxcel_value_t like(const mlxcel_value_t* value, mlxcel_element_t element) { return mlxcel_value_of(element, value->rank, value->dims); }
 
@@ -75,7 +75,7 @@ typedef struct elementwise_t {
 
 static mlxcel_value_t elementwise(mlxcel_module_builder_t* builder, const elementwise_t* call, mlxcel_value_t a, mlxcel_value_t b) {
   int64_t count = mlxcel_mlx_element_count(&a);
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_ELEMENTWISE, .workgroups = shares_of(count)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_ELEMENTWISE, .units = shares_of(count)};
   ADD_BUFFERS(&dispatch, a, b);
   ADD_NUMBERS(builder, &dispatch, call->operation, count, a.element, call->out_element, call->b_divide, call->b_modulo, call->use_scalar ? 1 : 0);
   mlxcel_dispatch_add(&dispatch, mlxcel_constant_f32(builder, call->scalar));
@@ -113,7 +113,7 @@ mlxcel_value_t mlxcel_mlx_convert(mlxcel_module_builder_t* builder, mlxcel_value
 
 mlxcel_value_t mlxcel_mlx_host(mlxcel_module_builder_t* builder, mlxcel_host_unary_t function, mlxcel_value_t x, double scalar) {
   int64_t count = mlxcel_mlx_element_count(&x);
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_HOST_UNARY, .workgroups = shares_of(count)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_HOST_UNARY, .units = shares_of(count)};
   mlxcel_dispatch_add(&dispatch, x);
   ADD_NUMBERS(builder, &dispatch, function, count, x.element);
   mlxcel_dispatch_add(&dispatch, mlxcel_constant_f32(builder, (float)scalar));
@@ -124,7 +124,7 @@ mlxcel_value_t mlxcel_mlx_host(mlxcel_module_builder_t* builder, mlxcel_host_una
 // --- along an axis -----------------------------------------------------------------------------------------------------------------------------
 
 mlxcel_value_t mlxcel_mlx_row_sum(mlxcel_module_builder_t* builder, mlxcel_value_t x, int64_t rows, int64_t width) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_ROW_SUM, .workgroups = mlxcel_workgroups_for(rows)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_ROW_SUM, .units = rows};
   mlxcel_dispatch_add(&dispatch, x);
   ADD_NUMBERS(builder, &dispatch, rows, width, x.element);
   dispatch.result = mlxcel_value_of(x.element, 1, &rows);
@@ -132,7 +132,7 @@ mlxcel_value_t mlxcel_mlx_row_sum(mlxcel_module_builder_t* builder, mlxcel_value
 }
 
 mlxcel_value_t mlxcel_mlx_scan(mlxcel_module_builder_t* builder, mlxcel_value_t x, int64_t outer, int64_t length, int64_t inner) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_SCAN, .workgroups = mlxcel_workgroups_for(outer * inner)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_SCAN, .units = outer * inner};
   mlxcel_dispatch_add(&dispatch, x);
   ADD_NUMBERS(builder, &dispatch, outer, length, inner, x.element);
   dispatch.result = like(&x, x.element);
@@ -140,7 +140,7 @@ mlxcel_value_t mlxcel_mlx_scan(mlxcel_module_builder_t* builder, mlxcel_value_t 
 }
 
 mlxcel_value_t mlxcel_mlx_softmax(mlxcel_module_builder_t* builder, mlxcel_value_t x, int64_t rows, int64_t width, bool precise) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_SOFTMAX, .workgroups = mlxcel_workgroups_for(rows)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_SOFTMAX, .units = rows};
   mlxcel_dispatch_add(&dispatch, x);
   ADD_NUMBERS(builder, &dispatch, rows, width, x.element, precise ? 1 : 0);
   dispatch.result = like(&x, x.element);
@@ -151,7 +151,7 @@ mlxcel_value_t mlxcel_mlx_softmax(mlxcel_module_builder_t* builder, mlxcel_value
 
 mlxcel_value_t mlxcel_mlx_embed(mlxcel_module_builder_t* builder, const mlxcel_weight_t* table, mlxcel_value_t tokens, mlxcel_value_t positions, int64_t rows,
                                 bool lookup) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_EMBED, .workgroups = mlxcel_workgroups_for(rows)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_EMBED, .units = rows};
   ADD_BUFFERS(&dispatch, tokens, positions);
   const mlxcel_weight_tensor_t* const tensors[] = {&table->values, &table->scales, &table->biases};
   mlxcel_value_t first = mlxcel_weight_tensor_value(builder, &table->values);
@@ -163,8 +163,7 @@ mlxcel_value_t mlxcel_mlx_embed(mlxcel_module_builder_t* builder, const mlxcel_w
 }
 
 mlxcel_value_t mlxcel_mlx_matmul(mlxcel_module_builder_t* builder, int64_t rows, const mlxcel_weight_t* weight, mlxcel_value_t x, mlxcel_value_t positions) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_MATMUL,
-                                .workgroups = mlxcel_workgroups_for((weight->out_features + MATMUL_TILE - 1) / MATMUL_TILE)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_MATMUL, .units = (weight->out_features + MATMUL_TILE - 1) / MATMUL_TILE};
   mlxcel_dispatch_add(&dispatch, x);
   mlxcel_dispatch_add_weight(builder, &dispatch, weight);
   mlxcel_dispatch_add(&dispatch, positions);
@@ -178,7 +177,7 @@ mlxcel_value_t mlxcel_mlx_convolution(mlxcel_module_builder_t* builder, const ml
                                       const mlxcel_operand_t* result) {
   const mlxcel_operation_t* o = operation;
   int64_t out_h = result->dims[1], out_w = result->dims[2];
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_CONVOLUTION, .workgroups = mlxcel_workgroups_for(o->batch * out_h * out_w)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_CONVOLUTION, .units = o->batch * out_h * out_w};
   ADD_BUFFERS(&dispatch, x, w);
   ADD_NUMBERS(builder, &dispatch, o->batch, o->in_h, o->in_w, o->in_features, out_h, out_w, o->out_features, o->kernel_h, o->kernel_w, o->stride_h, o->stride_w,
               o->pad_h_low, o->pad_w_low, x.element);
@@ -190,7 +189,7 @@ mlxcel_value_t mlxcel_mlx_convolution(mlxcel_module_builder_t* builder, const ml
 
 mlxcel_value_t mlxcel_mlx_rms_norm(mlxcel_module_builder_t* builder, const mlxcel_mlx_norm_t* norm, mlxcel_value_t x, mlxcel_value_t index,
                                    mlxcel_value_t weight, mlxcel_element_t weight_element) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_RMS_NORM, .workgroups = mlxcel_workgroups_for(norm->rows)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_RMS_NORM, .units = norm->rows};
   ADD_BUFFERS(&dispatch, x, index, weight);
   ADD_NUMBERS(builder, &dispatch, norm->rows, norm->width, x.element, weight_element, norm->mode, norm->gather ? 1 : 0);
   mlxcel_dispatch_add(&dispatch, mlxcel_constant_f32(builder, norm->epsilon));
@@ -201,7 +200,7 @@ mlxcel_value_t mlxcel_mlx_rms_norm(mlxcel_module_builder_t* builder, const mlxce
 
 mlxcel_value_t mlxcel_mlx_layer_norm(mlxcel_module_builder_t* builder, const mlxcel_mlx_norm_t* norm, mlxcel_value_t x, mlxcel_value_t weight,
                                      mlxcel_value_t bias) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_LAYER_NORM, .workgroups = mlxcel_workgroups_for(norm->rows)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_LAYER_NORM, .units = norm->rows};
   ADD_BUFFERS(&dispatch, x, weight, bias);
   ADD_NUMBERS(builder, &dispatch, norm->rows, norm->width, x.element, weight.element);
   mlxcel_dispatch_add(&dispatch, mlxcel_constant_f32(builder, norm->epsilon));
@@ -212,7 +211,7 @@ mlxcel_value_t mlxcel_mlx_layer_norm(mlxcel_module_builder_t* builder, const mlx
 // --- attention ---------------------------------------------------------------------------------------------------------------------------------
 
 mlxcel_value_t mlxcel_mlx_rope(mlxcel_module_builder_t* builder, const mlxcel_mlx_rope_t* rope, mlxcel_value_t x, mlxcel_value_t positions) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_ROPE, .workgroups = mlxcel_workgroups_for(rope->rows)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_ROPE, .units = rope->rows};
   ADD_BUFFERS(&dispatch, x, positions, rope->frequencies ? *rope->frequencies : positions);
   ADD_NUMBERS(builder, &dispatch, rope->rows, rope->heads, rope->head_dim, rope->rope_dims, rope->interleaved ? 1 : 0, rope->frequencies ? 1 : 0, x.element);
   // Logarithm and quotient each rounded to f32, as MLX has it.
@@ -226,7 +225,7 @@ mlxcel_value_t mlxcel_mlx_rope(mlxcel_module_builder_t* builder, const mlxcel_ml
 
 void mlxcel_mlx_kv_store(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape, mlxcel_value_t k,
                          mlxcel_value_t v, mlxcel_kv_values_t* kv) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_KV_STORE, .workgroups = mlxcel_workgroups_for(rows->count)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_KV_STORE, .units = rows->count};
   ADD_BUFFERS(&dispatch, k, v, rows->slots, rows->positions, kv->k_cache, kv->v_cache);
   ADD_NUMBERS(builder, &dispatch, rows->count, shape->kv_heads, shape->head_dim, shape->layer);
   mlxcel_dispatch_add(&dispatch, mlxcel_dim_i32(builder, kv->k_cache, 1));
@@ -243,7 +242,7 @@ static int64_t mask_kind(mlxcel_op_variant_t variant) { return variant == MLXCEL
 
 mlxcel_value_t mlxcel_mlx_attention(mlxcel_module_builder_t* builder, const mlxcel_emit_rows_t* rows, const mlxcel_attention_shape_t* shape,
                                     mlxcel_op_variant_t variant, mlxcel_value_t q, const mlxcel_kv_values_t* kv, const mlxcel_value_t* mask) {
-  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_ATTENTION, .workgroups = mlxcel_workgroups_for(rows->count * shape->heads)};
+  mlxcel_dispatch_t dispatch = {.kernel = MLXCEL_KERNEL_MLX_ATTENTION, .units = rows->count * shape->heads};
   ADD_BUFFERS(&dispatch, q, kv->k_cache, kv->v_cache, rows->slots, rows->positions, mask ? *mask : q);
   ADD_NUMBERS(builder, &dispatch, rows->count, shape->heads, shape->kv_heads, shape->head_dim, shape->layer);
   mlxcel_dispatch_add(&dispatch, mlxcel_dim_i32(builder, kv->k_cache, 1));

@@ -225,6 +225,7 @@ static iree_status_t emit_module(const mlxcel_llama_model_t* model, const mlxcel
                                  mlxcel_emitted_model_t* out_model) {
   mlxcel_module_builder_t builder;
   mlxcel_module_builder_initialize("model", profile->name, &builder);
+  builder.workers = options->workers;
   emit_functions(&builder, model, options);
   iree_status_t status = describe(&builder, model, options, &out_model->interface);
   if (iree_status_is_ok(status)) {
