@@ -14,8 +14,8 @@
 bool mlxcel_huge_pages_suit(uint64_t bytes);
 
 // Copies the whole 2 MiB pieces of |file| into anonymous huge pages and puts each in its piece's place: same addresses, same bytes, so other threads may read
-// the file all the time. The replaced pages stop counting for this process. Stops early when |*stop| becomes true or memory is refused; what was moved stays
-// moved. Returns the bytes moved.
+// the file all the time. The replaced pages stop counting for this process. Stops early when |*stop| becomes true, memory is refused or the file has become
+// shorter; what was moved stays moved. Returns the bytes moved.
 uint64_t mlxcel_mapped_file_move_to_huge_pages(const mlxcel_mapped_file_t* file, const atomic_bool* stop);
 
 #endif  // MLXCEL_BASE_HUGE_PAGES_H_

@@ -150,6 +150,31 @@ static void closing_leaves_no_mapping(void** state) {
   unlink(path);
 }
 
+// In a process of its own: reading behind the end of a file is a signal.
+static int move_shortened(const char* path) {
+  mlxcel_mapped_file_t file;
+  iree_status_t status = mlxcel_mapped_file_open(path, FILE_BYTES, &file);
+  if (!iree_status_is_ok(status) || truncate(path, (off_t)(2 * (size_t)MLXCEL_HUGE_PAGE_BYTES)) != 0) return 2;
+  const atomic_bool stop = false;
+  return mlxcel_mapped_file_move_to_huge_pages(&file, &stop) == (uint64_t)2 * MLXCEL_HUGE_PAGE_BYTES ? 0 : 1;
+}
+
+static void a_file_that_has_become_shorter_moves_as_far_as_it_goes(void** state) {
+  (void)state;
+  char path[64];
+  mlxcel_mapped_file_t file;
+  open_sample(FILE_BYTES, path, &file);
+  mlxcel_mapped_file_close(&file);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(move_shortened(path));
+  int result = 0;
+  assert_int_equal(waitpid(child, &result, 0), child);
+  assert_true(WIFEXITED(result));
+  assert_int_equal(WEXITSTATUS(result), 0);
+  unlink(path);
+}
+
 // Mappings that lie in the file's range.
 static size_t mapping_count(const mlxcel_mapped_file_t* file) {
   FILE* maps = fopen("/proc/self/maps", "r");
@@ -212,9 +237,13 @@ static void a_limit_of_addresses_leaves_the_file_as_it_is(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(whole_pieces_move_and_keep_their_bytes),         cmocka_unit_test(a_reader_sees_the_same_bytes_all_the_time),
-      cmocka_unit_test(a_small_file_and_a_stopped_move_change_nothing), cmocka_unit_test(moved_pieces_are_one_mapping),
-      cmocka_unit_test(a_limit_of_addresses_leaves_the_file_as_it_is),  cmocka_unit_test(closing_leaves_no_mapping),
+      cmocka_unit_test(whole_pieces_move_and_keep_their_bytes),
+      cmocka_unit_test(a_reader_sees_the_same_bytes_all_the_time),
+      cmocka_unit_test(a_small_file_and_a_stopped_move_change_nothing),
+      cmocka_unit_test(moved_pieces_are_one_mapping),
+      cmocka_unit_test(a_file_that_has_become_shorter_moves_as_far_as_it_goes),
+      cmocka_unit_test(a_limit_of_addresses_leaves_the_file_as_it_is),
+      cmocka_unit_test(closing_leaves_no_mapping),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
