@@ -4,6 +4,9 @@
 // to one thread at a time. Strings are UTF-8, pointer and length where they may hold any byte, NUL-terminated otherwise. Functions that can fail return NULL
 // on success or an error that the caller frees with mlxcel_error_free. Structs that a caller fills start with `size`: set by their initializer, so that fields
 // may be added at the end.
+//
+// Stack: kernels run on the thread that opens an engine, which checks them first, and with device "local-sync" on every thread that calls. They take less than
+// 450 KiB: give such threads 1 MiB, more than some C libraries' default.
 #ifndef MLXCEL_MLXCEL_H_
 #define MLXCEL_MLXCEL_H_
 
@@ -50,7 +53,7 @@ typedef struct mlxcel_engine_options_t {
   const char* cache_folder;  // NULL = $XDG_CACHE_HOME/mlxcel
   const char* compiler;      // NULL = the one the build knows
   const char* cpu_level;     // NULL = best of this processor; "v3", "v4"
-  uint32_t threads;          // 0 = one for each processor this process may run on
+  uint32_t threads;          // 0 = one for each processor this process may run on; the compiled module is for this device and number alone
   uint32_t context;          // 0 = the model's limit
   uint32_t slots;            // 0 = 1
   uint32_t prefill_chunk;    // 0 = largest compiled; else prompts are cut into chunks of at most this many tokens

@@ -110,6 +110,14 @@ def test_second_run_finds_the_module_in_the_cache(run: Runner) -> None:
 
 
 @needs_model
+def test_compiling_for_a_number_of_threads_serves_that_number_without_a_compiler(run: Runner) -> None:
+    assert run("compile", "-m", MODEL, "--threads", "1").returncode == 0
+    result = generate(run, "-p", PROMPT, "--threads", "1", "--compiler", "/no/compiler", "--json")
+    assert result.returncode == 0, result.stderr.decode()
+    assert json.loads(result.stdout)["timings"]["cache"] == "hit"
+
+
+@needs_model
 def test_prompt_comes_from_text_stdin_file_and_ids_alike(run: Runner, tmp_path: Path) -> None:
     wanted = json.loads(generate(run, "-p", PROMPT, "--json").stdout)
     file = tmp_path / "prompt.txt"
