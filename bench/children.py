@@ -6,6 +6,7 @@ child runs on the same processors and no wrapper adds to a start time.
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import select
@@ -15,6 +16,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 TIMEOUT_S = 1800  # a deep context of a large model with its warm-up takes minutes
 ERROR_LINES = 15
@@ -47,16 +49,35 @@ def run_child(command: list[str | Path]) -> Finished:
             )
         except OSError as error:
             raise BenchError(f"can't start {arguments[0]}: {error.strerror}") from error
-        output, first_byte_s = _drain(child, begin)
-        _, status, usage = os.wait4(child.pid, 0)
+        try:
+            output, first_byte_s = _drain(child, begin)
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:  # an interrupt of this tool too leaves nothing running
+            child.kill()
+            child.wait()
+            raise
         child.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
         text = errors.read()
     if child.returncode != 0:
         tail = "\n".join(text.splitlines()[-ERROR_LINES:])
         words = (w if len(w) <= ERROR_WORD else f"{w[:ERROR_WORD]}..." for w in arguments)
-        raise BenchError(f"{' '.join(words)}\nended with {child.returncode}:\n{tail}")
+        raise BenchError(f"{' '.join(words)}\n{_ending(child.returncode)}:\n{tail}")
     return Finished(output.decode(errors="replace"), text, first_byte_s, _peak_bytes(usage))
+
+
+def _ending(returncode: int) -> str:
+    if returncode >= 0:
+        return f"ended with {returncode}"
+    return f"was ended by signal {-returncode} ({signal.strsignal(-returncode)})"
+
+
+def read_json(text: str, program: str | Path) -> Any:
+    """What a program answered; raises BenchError when that isn't JSON."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BenchError(f"{program} wrote something else than JSON: {text[:200]!r}") from error
 
 
 def _drain(child: subprocess.Popen, begin: float) -> tuple[bytes, float | None]:
@@ -67,8 +88,6 @@ def _drain(child: subprocess.Popen, begin: float) -> tuple[bytes, float | None]:
     while True:
         left = begin + TIMEOUT_S - time.perf_counter()
         if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-            child.send_signal(signal.SIGKILL)
-            child.wait()
             raise BenchError(f"{child.args[0]} didn't end within {TIMEOUT_S} s; stopped it")
         piece = os.read(descriptor, READ_BYTES)
         if not piece:

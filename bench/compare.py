@@ -4,6 +4,7 @@
 
 The runs are interleaved: every repetition of a row starts each engine in each of its variants
 once, in an order that rotates. Writes FOLDER/compare.md and FOLDER/compare.json, prints the former.
+What ends it early, an interrupt too, leaves the rows that were finished, and the exit code isn't 0.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from pathlib import Path
 
 import machine
 import models
-from children import BenchError
-from engines import LLAMA_CPP, MLXCEL, Engine, LlamaCpp, Mlxcel, Setup, has_kv_dtype
+from children import BenchError, read_json
+from engines import LLAMA_CPP, MLXCEL, Engine, LlamaCpp, Mlxcel, Setup, check_peer, has_kv_dtype
 from goals import Processor
 from models import ROOT, Model
 from report import judge_model, make_markdown
@@ -29,6 +30,8 @@ from rows import DEPTHS, Row, make_rows
 from samples import summarize
 
 REPETITIONS, QUICK_REPETITIONS = 10, 3
+INTERRUPTED = 130  # exit code, as a shell has it for Ctrl-C
+EARLY_ENDS = (BenchError, KeyboardInterrupt)
 ENVIRONMENT_PREFIXES = ("MLXCEL_", "LLAMA_", "GGML_", "OMP_", "GOMP_")
 
 
@@ -62,7 +65,7 @@ def read_weights(model: Model) -> dict:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise BenchError(f"can't read the sizes of {model.name}:\n{done.stderr}")
-    return json.loads(done.stdout)
+    return read_json(done.stdout, "weights.py")
 
 
 def pin(threads: int | None) -> list[int]:
@@ -94,8 +97,56 @@ def choose_rows(names: str | None, depths: tuple[int, ...]) -> list[Row]:
     return [known[name] for name in names.split(",")]
 
 
-def measure_model(model: Model, options: argparse.Namespace, setup: Setup, rows: list[Row]) -> dict:
-    """All rows of one model."""
+def describe_end(what: str, error: BaseException) -> str:
+    return f"{what}: {str(error) or 'interrupted'}"
+
+
+def measure_rows(
+    rows: list[Row], engines: list[Engine], repetitions: int, name: str
+) -> tuple[list[dict], str | None]:
+    """Results of the rows of one model, and what ended them early if something did.
+
+    Nothing is worth keeping before the first row is finished: then it is raised.
+    """
+    results: list[dict] = []
+    for row in rows:
+        try:
+            results += measure_row(row, engines, repetitions)
+        except EARLY_ENDS as error:
+            if not results:
+                raise
+            return results, describe_end(f"{name}, {row.title}", error)
+        print(f"{name}: {row.title} done", file=sys.stderr)
+    return results, None
+
+
+def measure_models(
+    chosen: list[Model], measure: Callable[[Model], tuple[dict, str | None]]
+) -> tuple[list[dict], str | None]:
+    """All models, up to what ended them early if something did."""
+    measured: list[dict] = []
+    failure = None
+    for model in chosen:
+        try:
+            found, failure = measure(model)
+        except EARLY_ENDS as error:
+            if not measured:
+                raise
+            return measured, describe_end(model.name, error)
+        measured.append(found)
+        if failure:
+            break
+    return measured, failure
+
+
+def measure_model(
+    model: Model,
+    options: argparse.Namespace,
+    setup: Setup,
+    rows: list[Row],
+    processor: Processor,
+) -> tuple[dict, str | None]:
+    """The rows of one model, and what ended them early if something did."""
     ours = Mlxcel(options.program, model.folder, setup, options.device)
     peer = LlamaCpp(options.peer, model.gguf, setup)
     weights = read_weights(model)
@@ -103,20 +154,26 @@ def measure_model(model: Model, options: argparse.Namespace, setup: Setup, rows:
         options.program, weights[MLXCEL]["decode_bytes"], setup.threads, setup.avx2
     )
     versions = {MLXCEL: ours.version(), LLAMA_CPP: peer.version()}
-    if setup.avx2 and "AVX512 = 1" in versions[LLAMA_CPP]:
-        raise BenchError(f"{options.peer} uses AVX-512; run bench/setup-peer.sh --avx2")
+    check_peer(versions[LLAMA_CPP], processor.avx512, options.peer)
     ours.compile()
-    results = []
-    for row in rows:
-        results += measure_row(row, [peer, ours], options.repetitions)
-        print(f"{model.name}: {row.title} done", file=sys.stderr)
-    return {
+    results, failure = measure_rows(rows, [peer, ours], options.repetitions, model.name)
+    found = {
         "name": model.name,
         "files": {MLXCEL: model.folder.name, LLAMA_CPP: model.gguf.name},
         "versions": versions,
         "weights": weights,
         "limits": asdict(limits),
         "results": results,
+    }
+    return found, failure
+
+
+def environment() -> dict[str, str]:
+    """Variables that may change what one of the engines does; paths of caches don't."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(ENVIRONMENT_PREFIXES) and not name.endswith("_DIR")
     }
 
 
@@ -130,17 +187,16 @@ def compare(options: argparse.Namespace) -> dict:
     flags = set() if setup.avx2 else machine.cpu_flags()
     processor = Processor(avx512="avx512f" in flags, amx="amx_tile" in flags)
     load = machine.OtherLoad(cpus)
-    measured = [measure_model(model, options, setup, rows) for model in chosen]
+    measured, failure = measure_models(
+        chosen, lambda model: measure_model(model, options, setup, rows, processor)
+    )
     outcome = {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "machine": described,
         "processor": asdict(processor),
         "other_load": load.share(),
-        "environment": {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith(ENVIRONMENT_PREFIXES) and not name.endswith("_DIR")
-        },
+        "failure": failure,
+        "environment": environment(),
         "versions": measured[0]["versions"],
         "device": options.device,
         "threads": setup.threads,
@@ -197,13 +253,18 @@ def main() -> int:
     except BenchError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("compare: interrupted before a row was finished", file=sys.stderr)
+        return INTERRUPTED
     markdown = make_markdown(outcome)
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)
         (options.output / "compare.json").write_text(json.dumps(outcome, indent=1) + "\n")
         (options.output / "compare.md").write_text(markdown)
     print(markdown, end="")
-    return 0
+    if outcome["failure"]:
+        print(f"compare: {outcome['failure']}", file=sys.stderr)
+    return 1 if outcome["failure"] else 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ isn't judged by an unlucky default) and measures one variant once.
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from children import BenchError, Finished, run_child
+from children import BenchError, Finished, read_json, run_child
 from rows import DECODE_TOKENS, PROMPT_TOKENS, Row
 
 MEMORY_CONTEXT = 768  # holds prompt and answer; a multiple of 256, to which llama.cpp rounds it up
@@ -67,15 +66,22 @@ def _start_ms(finished: Finished) -> float:
     return 1000 * finished.first_byte_s
 
 
-def only_test(output: str, program: str, **expected: int) -> dict:
+def only_test(output: str, program: str, **expected: int | str) -> dict:
     """The one test that ran once, from the JSON array of llama-bench or mlxcel bench."""
-    tests = json.loads(output)
-    if len(tests) != 1 or len(tests[0]["samples_ts"]) != 1:
+    tests = read_json(output, program)
+    if len(tests) != 1 or len(tests[0].get("samples_ts", [])) != 1:
         raise BenchError(f"{program} ran something else than one test once")
     found = {key: tests[0].get(key) for key in expected}
     if found != expected:
         raise BenchError(f"{program} ran {found}, not {expected}")
     return tests[0]
+
+
+def expected_test(row: Row, setup: Setup) -> dict[str, int | str]:
+    """What both bench tools have to say of the test that they ran."""
+    counts = {"n_prompt": row.prompt, "n_gen": row.gen, "n_depth": row.depth}
+    kinds = {"type_k": setup.kv_dtype, "type_v": setup.kv_dtype}
+    return {**counts, "n_threads": setup.threads, **kinds}
 
 
 def random_ids(count: int) -> str:
@@ -129,9 +135,9 @@ class Mlxcel:
 
     def _bench(self, row: Row, context: int) -> dict:
         words = ["-p", row.prompt, "-n", row.gen, "-d", row.depth, "-np", row.parallel]
-        words += ["-c", context, "-r", 1, "-o", "json", "-q"]
+        words += ["-c", context, "-r", 1, "--no-roofline", "-o", "json", "-q"]
         output = run_child([self._program, "bench", *self._common, *words]).output
-        expected = {"n_prompt": row.prompt, "n_gen": row.gen, "n_depth": row.depth}
+        expected = expected_test(row, self._setup)
         return only_test(output, "mlxcel bench", **expected, n_parallel=row.parallel)
 
     def peak(self, prompt: int, gen: int, context: int) -> float:
@@ -152,7 +158,7 @@ class Mlxcel:
 
     @staticmethod
     def _timings(finished: Finished) -> dict:
-        timings = json.loads(finished.output)["timings"]
+        timings = read_json(finished.output, "mlxcel generate")["timings"]
         if timings["cache"] != "hit":
             raise BenchError("mlxcel compiled in a measured run: the cache doesn't keep its entry")
         return timings
@@ -162,6 +168,15 @@ def has_kv_dtype(program: Path) -> bool:
     """Whether the type of the KV cache can be chosen."""
     helps = (run_child([program, command, "--help"]).output for command in ("bench", "generate"))
     return all("--kv-dtype" in text for text in helps)
+
+
+def check_peer(version: str, avx512: bool, programs: Path) -> None:
+    """The peer uses what it may of the processor: no more, and no less."""
+    if ("AVX512 = 1" in version) == avx512:
+        return
+    if avx512:
+        raise BenchError(f"{programs} wasn't built for this processor; run bench/setup-peer.sh")
+    raise BenchError(f"{programs} uses AVX-512; run bench/setup-peer.sh --avx2")
 
 
 class LlamaCpp:
@@ -181,7 +196,7 @@ class LlamaCpp:
         for program in ("llama-bench", "llama-batched-bench", "llama-completion"):
             if not (programs / program).is_file():
                 raise BenchError(f"{programs / program} isn't there; run bench/setup-peer.sh")
-        self._kv_dtype = setup.kv_dtype
+        self._setup = setup
         cache = ["-ctk", setup.kv_dtype, "-ctv", setup.kv_dtype]
         common = ["-m", gguf, "-t", setup.threads, *cache]
         self._bench = [programs / "llama-bench", *common, "-r", 1, "-o", "json"]
@@ -193,9 +208,11 @@ class LlamaCpp:
     def version(self) -> str:
         """Build and system_info, the line in which llama.cpp tells what it was compiled for."""
         info = re.search(r"system_info: .*", self._complete(PROMPT, START_TOKENS).errors)
+        if not info:
+            raise BenchError(f"{self._completion[0]} doesn't say what it was compiled for")
         build = run_child([self._completion[0], "--version"])
         lines = [line for line in (build.output + build.errors).splitlines() if line.strip()]
-        return "\n".join([*lines, info.group(0) if info else "system_info: not printed"])
+        return "\n".join([*lines, info.group(0)])
 
     def variants(self, row: Row) -> list[str]:
         if row.kind == "start":
@@ -217,7 +234,7 @@ class LlamaCpp:
         return runs.get(row.kind, lambda: rate(row, words))()
 
     def _uses_bench(self, row: Row) -> bool:
-        return row.parallel == 1 and self._kv_dtype != "f32"
+        return row.parallel == 1 and self._setup.kv_dtype != "f32"
 
     def _complete(self, prompt: str, count: int, *options: str) -> Finished:
         return run_child([*self._completion, "-p", prompt, "-n", count, *options])
@@ -232,8 +249,8 @@ class LlamaCpp:
     def _bench_rate(self, row: Row, words: list[str]) -> float:
         """After llama-bench's own warm-up in the same process."""
         options = ["-p", row.prompt, "-n", row.gen, "-d", row.depth, *words]
-        expected = {"n_prompt": row.prompt, "n_gen": row.gen, "n_depth": row.depth}
         output = run_child([*self._bench, *options]).output
+        expected = expected_test(row, self._setup)
         return float(only_test(output, "llama-bench", **expected)["samples_ts"][0])
 
     def _batched_rate(self, row: Row, words: list[str]) -> float:
@@ -246,8 +263,9 @@ class LlamaCpp:
         context = -(-(prompt + gen) // CONTEXT_STEP) * CONTEXT_STEP * row.parallel
         options = ["-npp", prompts, "-ntg", gen, "-npl", row.parallel, "-c", context, *words]
         lines = run_child([*self._batched, *options]).output.splitlines()
-        tests = [json.loads(line) for line in lines if line.startswith("{")]
-        wanted = {"pp": prompt, "tg": gen, "pl": row.parallel}
+        program = self._batched[0].name
+        tests = [read_json(line, program) for line in lines if line.startswith("{")]
+        wanted = {"pp": prompt, "tg": gen, "pl": row.parallel, "n_threads": self._setup.threads}
         if len(tests) != len(prompts.split(",")) or not wanted.items() <= tests[-1].items():
             raise BenchError(f"llama-batched-bench ran {tests}, not {wanted}")
         return float(tests[-1]["speed_pp" if is_prefill else "speed_tg"])

@@ -40,7 +40,7 @@ class Goal:
 
     def text(self) -> str:
         parts = [] if self.ratio is None else [f"ratio >= {self.ratio:.1f}"]
-        parts += [] if self.share is None else [f"{100 * self.share:.0f} % of the limit"]
+        parts += [] if self.share is None else [f"share >= {100 * self.share:.0f} %"]
         return (" or " if self.either else " and ").join(parts)
 
     def is_met(self, outcome: Outcome) -> bool:

@@ -20,7 +20,7 @@ from pathlib import Path
 import machine
 import models
 from children import BenchError
-from compare import interleave, pin
+from compare import INTERRUPTED, interleave, pin
 from engines import Mlxcel, Setup, fitting_context, has_kv_dtype
 from idle import measure_idle
 from machine import is_busy
@@ -268,6 +268,9 @@ def main() -> int:
     except BenchError as error:
         print(f"growth: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("growth: interrupted", file=sys.stderr)
+        return INTERRUPTED
     markdown = make_markdown(outcome)
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "growth.json").write_text(json.dumps(outcome, indent=1) + "\n")

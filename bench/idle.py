@@ -25,12 +25,12 @@ def cpu_seconds(pid: int) -> float:
 def measure_idle(command: list[object], seconds: float) -> float:
     """The share of one processor that a chat uses while it waits, after it answered a line."""
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        child = subprocess.Popen(
-            [str(word) for word in command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        )
+        pipe = subprocess.PIPE
+        try:
+            words = [str(word) for word in command]
+            child = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=errors)
+        except OSError as error:
+            raise BenchError(f"can't start {words[0]}: {error.strerror}") from error
         try:
             return _wait_and_measure(child, seconds)
         except BenchError as error:
@@ -42,8 +42,11 @@ def measure_idle(command: list[object], seconds: float) -> float:
 
 
 def _wait_and_measure(child: subprocess.Popen, seconds: float) -> float:
-    child.stdin.write(b"Hello\n")
-    child.stdin.flush()
+    try:
+        child.stdin.write(b"Hello\n")
+        child.stdin.flush()
+    except BrokenPipeError as error:
+        raise BenchError("the chat ended before it read a line") from error
     _await_line(child)
     time.sleep(SETTLE_S)
     used, begin = cpu_seconds(child.pid), time.monotonic()

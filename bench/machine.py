@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import resource
 from dataclasses import dataclass
 from pathlib import Path
 
-from children import BenchError, run_child
+from children import BenchError, read_json, run_child
 
 BUSY_SHARE = 0.05  # of the pinned processors used by others
+BUFFER_BYTES_MAX = 1 << 30  # more than any cache holds
 
 
 def cpu_model() -> str:
@@ -90,11 +90,13 @@ class Limits:
 def measure_limits(program: Path, buffer_bytes: int, threads: int, avx2: bool) -> Limits:
     """By `mlxcel bench --roofline` on the processors of this process.
 
-    It reads a buffer as large as the weights over and over, and runs independent chains of f32
-    multiply-adds in registers; the best repetition counts. With `avx2` only that width counts.
+    It reads a buffer as large as the weights, 1 GiB at most, over and over, and runs independent
+    chains of f32 multiply-adds in registers; the best repetition counts. With `avx2` only that
+    width counts.
     """
-    words = ["bench", "--roofline", "--roofline-bytes", buffer_bytes, "-t", threads]
-    report = json.loads(run_child([program, *words, "-o", "json", "-q"]).output)
+    size = min(buffer_bytes, BUFFER_BYTES_MAX)
+    words = ["bench", "--roofline", "--roofline-bytes", size, "-t", threads]
+    report = read_json(run_child([program, *words, "-o", "json", "-q"]).output, program)
     row = report["rows"][threads - 1]
     widths = [row[name] for name in (("avx2",) if avx2 else ("avx2", "avx512")) if name in row]
     if not widths:

@@ -30,10 +30,16 @@ def best_of(results: list[dict], row: Row, engine: str) -> dict:
     return best(of_row, key=lambda result: result["median"])
 
 
+def measured_rows(outcome: dict, model: dict) -> list[Row]:
+    """Those that the model has results of: all, unless the run ended early."""
+    found = {result["row"] for result in model["results"]}
+    return [row for fields in outcome["rows"] if (row := Row(**fields)).key in found]
+
+
 def judge_model(outcome: dict, model: dict) -> list[dict]:
     """One entry a row: the best of both, ratio, limits and shares, goal and verdict."""
     judged = []
-    for row in (Row(**fields) for fields in outcome["rows"]):
+    for row in measured_rows(outcome, model):
         ours, peer = (best_of(model["results"], row, name) for name in (MLXCEL, LLAMA_CPP))
         entry = {"row": row.key, "cpu": outcome["machine"]["cpu"], "mlxcel": ours, "peer": peer}
         judged.append(entry | _comparison(outcome, model, row, ours, peer))
@@ -106,7 +112,7 @@ def _model_lines(outcome: dict, model: dict) -> list[str]:
         "| " + " | ".join(COLUMNS) + " |",
         "|" + "---|" * len(COLUMNS),
     ]
-    rows = [Row(**fields) for fields in outcome["rows"]]
+    rows = measured_rows(outcome, model)
     lines += [_table_line(row, entry) for row, entry in zip(rows, model["judged"])]
     return [*lines, ""]
 
@@ -126,6 +132,11 @@ def _facts(outcome: dict) -> list[str]:
         f"{100 * outcome['other_load']:.1f} % during the runs",
         f"mlxcel's device: {outcome['device']}",
     ]
+    if outcome["environment"]:
+        values = ", ".join(f"`{name}={value}`" for name, value in outcome["environment"].items())
+        facts.append(f"environment of both: {values}")
+    if outcome["failure"]:
+        facts.append(f"**Incomplete.** {outcome['failure'].splitlines()[0]}")
     if is_busy(outcome):
         facts.append("**The machine was busy: don't quote these numbers.**")
     return facts

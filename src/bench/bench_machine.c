@@ -2,12 +2,13 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#define CPU_LINE_BYTES 4096  // the line of flags is the longest, about 2,000
+#define LINE_BYTES 4096      // of /proc/cpuinfo and /proc/self/status: that of the processor's flags is the longest, about 2,000
+#define PEAK_FIELD "VmHWM:"  // in KiB
 
 // The value of a "model name : ..." line.
 static bool machine_read_name(const char* line, char* buffer, size_t capacity) {
@@ -23,7 +24,7 @@ void mlxcel_bench_cpu_name(char buffer[MLXCEL_BENCH_CPU_BYTES]) {
   snprintf(buffer, MLXCEL_BENCH_CPU_BYTES, "unknown");
   FILE* file = fopen("/proc/cpuinfo", "re");
   if (!file) return;
-  char line[CPU_LINE_BYTES];
+  char line[LINE_BYTES];
   while (fgets(line, sizeof(line), file) && !machine_read_name(line, buffer, MLXCEL_BENCH_CPU_BYTES)) {
   }
   fclose(file);
@@ -37,8 +38,15 @@ void mlxcel_bench_time_text(char buffer[MLXCEL_BENCH_TIME_BYTES]) {
 }
 
 uint64_t mlxcel_bench_peak_memory(void) {
-  struct rusage usage;
-  return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+  FILE* file = fopen("/proc/self/status", "re");
+  if (!file) return 0;
+  char line[LINE_BYTES];
+  uint64_t bytes = 0;
+  while (bytes == 0 && fgets(line, sizeof(line), file)) {
+    if (strncmp(line, PEAK_FIELD, strlen(PEAK_FIELD)) == 0) bytes = strtoull(line + strlen(PEAK_FIELD), NULL, 10) * 1024;
+  }
+  fclose(file);
+  return bytes;
 }
 
 void mlxcel_bench_peak_memory_reset(void) {

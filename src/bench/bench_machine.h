@@ -11,9 +11,10 @@
 void mlxcel_bench_cpu_name(char buffer[MLXCEL_BENCH_CPU_BYTES]);
 // Now, as "2025-06-01T12:00:00Z".
 void mlxcel_bench_time_text(char buffer[MLXCEL_BENCH_TIME_BYTES]);
-// The largest resident memory since the start or the last reset, in bytes.
+// The largest resident memory since this program began or the last reset, in bytes; 0 without /proc. Not getrusage's: that begins with what the process which
+// started this one held, and no reset reaches it.
 uint64_t mlxcel_bench_peak_memory(void);
-// Begins anew at what is resident now; best effort: without /proc the peak stays that of the whole run.
+// Begins anew at what is resident now; best effort: where the kernel refuses, the peak stays that of the whole run.
 void mlxcel_bench_peak_memory_reset(void);
 
 #endif  // MLXCEL_BENCH_BENCH_MACHINE_H_

@@ -43,11 +43,11 @@ static void output_table_header(mlxcel_bench_output_t* output) {
   mlxcel_strbuf_append_format(text, "| %-30s | %10s | %10s | %-10s | %7s |", "model", "size", "params", "device", "threads");
   if (output->shows_batch) mlxcel_strbuf_append_format(text, " %7s |", "n_batch");
   if (output->shows_parallel) mlxcel_strbuf_append_format(text, " %4s |", "np");
-  mlxcel_strbuf_append_format(text, " %15s | %20s | %8s | %19s | %12s |\n", "test", "t/s", "median", "range", "roofline");
+  mlxcel_strbuf_append_format(text, " %15s | %20s | %10s | %19s | %12s |\n", "test", "t/s", "median t/s", "range t/s", "roofline");
   mlxcel_strbuf_append_cstring(text, "| ------------------------------ | ---------: | ---------: | ---------- | ------: |");
   if (output->shows_batch) mlxcel_strbuf_append_cstring(text, " ------: |");
   if (output->shows_parallel) mlxcel_strbuf_append_cstring(text, " ---: |");
-  mlxcel_strbuf_append_cstring(text, " --------------: | -------------------: | -------: | ------------------: | -----------: |\n");
+  mlxcel_strbuf_append_cstring(text, " --------------: | -------------------: | ---------: | ------------------: | -----------: |\n");
 }
 
 static void output_table_model(const mlxcel_bench_record_t* record, mlxcel_strbuf_t* text) {
@@ -57,16 +57,24 @@ static void output_table_model(const mlxcel_bench_record_t* record, mlxcel_strbu
                               (double)model->parameter_count / (has_billions ? 1e9 : 1e6), has_billions ? "B" : "M");
 }
 
+static void output_table_share(const mlxcel_bench_record_t* record, mlxcel_strbuf_t* text) {
+  if (record->roofline_share <= 0) {
+    mlxcel_strbuf_append_format(text, " %12s |\n", "");
+    return;
+  }
+  const bool reads = record->read_share > record->fma_share;
+  mlxcel_strbuf_append_format(text, " %5.1f %% %s |\n", 100 * record->roofline_share, reads ? "read" : "FMA ");
+}
+
 static void output_table_row(mlxcel_bench_output_t* output, const mlxcel_bench_record_t* record) {
   mlxcel_strbuf_t* text = &output->text;
   output_table_model(record, text);
   mlxcel_strbuf_append_format(text, " %-10s | %7" PRIu32 " |", record->info->device, record->info->threads);
   if (output->shows_batch) mlxcel_strbuf_append_format(text, " %7" PRIu32 " |", record->item->batch ? record->item->batch : record->prefill_rows_max);
   if (output->shows_parallel) mlxcel_strbuf_append_format(text, " %4" PRIu32 " |", record->item->parallel);
-  mlxcel_strbuf_append_format(text, " %15s | %10.2f \u00b1 %7.2f | %8.2f |", record->test, record->ts.mean, record->ts.deviation, record->ts.median);
+  mlxcel_strbuf_append_format(text, " %15s | %10.2f \u00b1 %7.2f | %10.2f |", record->test, record->ts.mean, record->ts.deviation, record->ts.median);
   mlxcel_strbuf_append_format(text, " %7.2f to %8.2f |", record->ts.minimum, record->ts.maximum);
-  const bool reads = record->read_share > record->fma_share;
-  mlxcel_strbuf_append_format(text, " %5.1f %% %s |\n", 100 * record->roofline_share, reads ? "read" : "FMA ");
+  output_table_share(record, text);
 }
 
 // Paragraphs are told apart by their text: an engine that was opened twice with the same numbers is the same.
@@ -76,8 +84,12 @@ static void output_engine_paragraph(const mlxcel_bench_record_t* record, mlxcel_
                               info->threads, info->cpu_level, info->context, record->item->parallel, record->item->parallel == 1 ? "sequence" : "sequences");
   mlxcel_strbuf_append_format(text, "  machine:  %s\n", record->cpu);
   mlxcel_strbuf_append_format(text, "  contract: %s, %s\n", info->profile, info->contract_fingerprint);
-  mlxcel_strbuf_append_format(text, "  roofline: %.1f GB/s read, %.1f GFLOP/s f32 FMA (%" PRIu32 " threads)\n", record->roofline_read_gb_s,
-                              record->roofline_fma_gflop_s, record->roofline->threads);
+  if (record->roofline && record->roofline->width_count) {
+    mlxcel_strbuf_append_format(text, "  roofline: %.1f GB/s read, %.1f GFLOP/s f32 FMA (%" PRIu32 " threads)\n", record->roofline_read_gb_s,
+                                record->roofline_fma_gflop_s, record->roofline->threads);
+  } else {
+    mlxcel_strbuf_append_cstring(text, "  roofline: not measured\n");
+  }
   mlxcel_strbuf_append_format(text, "  memory:   weights %.1f MiB (%.1f MiB of them copied), KV cache %.1f MiB of %s\n", (double)info->weight_bytes / MEBI,
                               (double)info->copied_weight_bytes / MEBI, (double)info->kv_bytes / MEBI, record->kv_dtype);
   mlxcel_strbuf_append_format(text, "  load:     %.3f s\n", info->load_seconds);

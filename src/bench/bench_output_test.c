@@ -104,16 +104,16 @@ static void md_is_a_table_and_a_paragraph_for_each_engine(void** state) {
   print_all(MLXCEL_BENCH_MD, 2, &text);
   assert_string_equal(text.data,
                       "| model                          |       size |     params | device     | threads | n_batch |   np |            test |                  "
-                      "t/s |   median |    "
-                      "           range |     roofline |\n"
+                      "t/s | median t/s |    "
+                      "       range t/s |     roofline |\n"
                       "| ------------------------------ | ---------: | ---------: | ---------- | ------: | ------: | ---: | --------------: | "
-                      "-------------------: | -------: | "
+                      "-------------------: | ---------: | "
                       "------------------: | -----------: |\n"
                       "| llama 4-bit g32                | 100.00 MiB |   100.00 M | local-task |       2 |     128 |    1 |      tg10 @ d32 |      75.00 "
-                      "\u00b1   35.36 |    75.00 | "
+                      "\u00b1   35.36 |      75.00 | "
                       "  50.00 to   100.00 |  16.7 % read |\n"
                       "| llama 4-bit g32                | 100.00 MiB |   100.00 M | local-task |       2 |       5 |    2 |             pp5 |      75.00 "
-                      "\u00b1   35.36 |    75.00 | "
+                      "\u00b1   35.36 |      75.00 | "
                       "  50.00 to   100.00 |  10.7 % FMA  |\n"
                       "\n"
                       "a: local-task, 2 threads, kernels for x86-64-v4, context 42, 1 sequence\n"
@@ -132,6 +132,32 @@ static void md_is_a_table_and_a_paragraph_for_each_engine(void** state) {
                       "  load:     0.250 s\n"
                       "  peak:     200.0 MiB resident\n");
   mlxcel_strbuf_deinitialize(&text);
+}
+
+static void what_was_not_measured_is_empty_and_null(void** state) {
+  (void)state;
+  static const mlxcel_roofline_row_t nothing = {.threads = 2};  // a processor that has no loop
+  const mlxcel_roofline_row_t* const rows[] = {NULL, &nothing};
+  for (size_t i = 0; i < 2; ++i) {
+    mlxcel_bench_record_t record = make_record(&gen_case, &gen_samples);
+    record.roofline = rows[i];
+    record.roofline_read_gb_s = record.roofline_fma_gflop_s = 0;
+    assert_true(iree_status_is_ok(mlxcel_bench_record_derive(&record)));
+    assert_near(record.read_gb_s, 10 * 0.04 / 0.15);
+    json_t* object = mlxcel_bench_record_to_json(&record);
+    static const char* const keys[] = {"roofline_read_gb_s", "roofline_fma_gflop_s", "read_share", "fma_share", "roofline_share"};
+    for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); ++k) assert_true(json_is_null(json_object_get(object, keys[k])));
+    assert_near(json_real_value(json_object_get(object, "read_gb_s")), record.read_gb_s);
+    json_decref(object);
+    mlxcel_bench_case_t cases[] = {gen_case};
+    mlxcel_bench_output_t output;
+    mlxcel_bench_output_initialize(MLXCEL_BENCH_MD, &(mlxcel_bench_plan_t){1, cases}, &output);
+    assert_true(iree_status_is_ok(mlxcel_bench_output_add(&output, &record)));
+    assert_true(iree_status_is_ok(mlxcel_bench_output_end(&output)));
+    assert_non_null(strstr(output.text.data, "50.00 to   100.00 |              |\n"));
+    assert_non_null(strstr(output.text.data, "  roofline: not measured\n"));
+    mlxcel_bench_output_deinitialize(&output);
+  }
 }
 
 static void csv_is_a_header_and_quoted_values(void** state) {
@@ -274,6 +300,7 @@ int main(void) {
       cmocka_unit_test(decode_is_held_against_bytes_read),
       cmocka_unit_test(prefill_is_held_against_multiply_adds),
       cmocka_unit_test(md_is_a_table_and_a_paragraph_for_each_engine),
+      cmocka_unit_test(what_was_not_measured_is_empty_and_null),
       cmocka_unit_test(csv_is_a_header_and_quoted_values),
       cmocka_unit_test(json_is_an_array_and_jsonl_an_object_a_line),
       cmocka_unit_test(text_is_whole_after_any_number_of_records),

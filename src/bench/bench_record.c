@@ -44,7 +44,7 @@ static double record_share(double reached, double limit) { return limit > 0 ? re
 
 iree_status_t mlxcel_bench_record_derive(mlxcel_bench_record_t* record) {
   IREE_RETURN_IF_ERROR(record_summarize(record));
-  mlxcel_roofline_best(record->roofline, record->info->cpu_level, &record->roofline_read_gb_s, &record->roofline_fma_gflop_s);
+  if (record->roofline) mlxcel_roofline_best(record->roofline, record->info->cpu_level, &record->roofline_read_gb_s, &record->roofline_fma_gflop_s);
   record->read_gb_s = record_read_bytes(record) / record->ns.median;  // bytes a nanosecond
   record->fma_gflop_s = record_operations(record) / record->ns.median;
   record->read_share = record_share(record->read_gb_s, record->roofline_read_gb_s);
@@ -73,6 +73,11 @@ static void record_set(record_object_t* object, const char* key, json_t* value) 
 static void record_set_integer(record_object_t* object, const char* key, uint64_t value) { record_set(object, key, json_integer((json_int_t)value)); }
 static void record_set_text(record_object_t* object, const char* key, const char* value) { record_set(object, key, mlxcel_json_string_any(value)); }
 static void record_set_real(record_object_t* object, const char* key, double value) { record_set(object, key, json_real(value)); }
+
+// Limits and shares of a machine that wasn't measured, or can't be, aren't 0.
+static void record_set_measured(record_object_t* object, const char* key, double value, bool is_measured) {
+  record_set(object, key, is_measured ? json_real(value) : json_null());
+}
 
 static void record_set_peer_parameters(record_object_t* object, const mlxcel_bench_record_t* record) {
   record_set_text(object, "build_commit", record->build);
@@ -110,13 +115,14 @@ static void record_set_own_results(record_object_t* object, const mlxcel_bench_r
   record_set_real(object, "max_ts", record->ts.maximum);
   if (record->samples->digest_count) record_set_text(object, "tokens_sha256", record->samples->digests[0].text);
   if (!record->samples->digest_count) record_set(object, "tokens_sha256", json_null());
-  record_set_real(object, "roofline_read_gb_s", record->roofline_read_gb_s);
-  record_set_real(object, "roofline_fma_gflop_s", record->roofline_fma_gflop_s);
+  const bool has_read = record->roofline_read_gb_s > 0, has_fma = record->roofline_fma_gflop_s > 0;
+  record_set_measured(object, "roofline_read_gb_s", record->roofline_read_gb_s, has_read);
+  record_set_measured(object, "roofline_fma_gflop_s", record->roofline_fma_gflop_s, has_fma);
   record_set_real(object, "read_gb_s", record->read_gb_s);
   record_set_real(object, "fma_gflop_s", record->fma_gflop_s);
-  record_set_real(object, "read_share", record->read_share);
-  record_set_real(object, "fma_share", record->fma_share);
-  record_set_real(object, "roofline_share", record->roofline_share);
+  record_set_measured(object, "read_share", record->read_share, has_read);
+  record_set_measured(object, "fma_share", record->fma_share, has_fma);
+  record_set_measured(object, "roofline_share", record->roofline_share, has_read || has_fma);
 }
 
 static void record_set_engine(record_object_t* object, const mlxcel_bench_record_t* record) {

@@ -2,7 +2,7 @@
 //
 // Roofline: a call of prefill or decode reads all weights of the layers, logits those of the head; a row is multiplied with every matrix it passes (two
 // operations a weight; prompts without the head, which only their last row meets; attention isn't counted). Divided by the median time and by what the machine
-// can do at most, that are the shares: the larger one is the limit that the case is closer to.
+// can do at most, that are the shares: the larger one is the limit that the case is closer to. What wasn't measured is 0 here, null in JSON, empty as text.
 #ifndef MLXCEL_BENCH_BENCH_RECORD_H_
 #define MLXCEL_BENCH_BENCH_RECORD_H_
 
@@ -21,7 +21,7 @@ typedef struct mlxcel_bench_record_t {
   const mlxcel_bench_case_t* item;
   const mlxcel_bench_samples_t* samples;  // count >= 1
   const mlxcel_engine_info_t* info;
-  const mlxcel_roofline_row_t* roofline;
+  const mlxcel_roofline_row_t* roofline;        // NULL = not measured
   const mlxcel_dispatch_profile_t* dispatches;  // of one repetition more; NULL = not asked for
   const char* kv_dtype;                         // "f32"
   const char* build;                            // "0.1.0"

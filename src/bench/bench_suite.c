@@ -9,6 +9,7 @@
 #include "api/api_error.h"
 #include "build_identity.h"
 
+#define ONE_THREAD_DEVICE "local-sync"
 #define ROOFLINE_REPETITIONS 10u  // the best of them counts; `--roofline` alone takes more
 #define DELAY_STEP_NS 100000000   // how late an interrupt may be noticed while waiting
 
@@ -41,24 +42,25 @@ static void suite_show_progress(const suite_t* suite, const char* step) {
 
 // --- the roofline ----------------------------------------------------------------------------------------------------------------------------------
 
-// More threads than processors reach no more than as many.
-static uint32_t suite_roofline_threads(const mlxcel_bench_case_t* item) {
+// As many as the engine will have; more threads than processors reach no more than as many.
+static uint32_t suite_roofline_threads(const suite_t* suite, const mlxcel_bench_case_t* item) {
+  const char* device = suite->options->engine.device;
+  if (device && strcmp(device, ONE_THREAD_DEVICE) == 0) return 1;
   const uint32_t processors = mlxcel_roofline_processor_count();
   return item->threads == 0 || item->threads > processors ? processors : item->threads;
 }
 
-static uint64_t suite_roofline_bytes(const mlxcel_bench_model_t* model) {
-  const uint64_t bytes = model->layer_bytes + model->head_bytes;
-  if (bytes < MLXCEL_ROOFLINE_BYTES_MIN) return MLXCEL_ROOFLINE_BYTES_MIN;
-  return bytes > MLXCEL_ROOFLINE_BYTES_MAX ? MLXCEL_ROOFLINE_BYTES_MAX : bytes;
+static uint64_t suite_roofline_bytes(const suite_t* suite, const mlxcel_bench_model_t* model) {
+  return suite->options->roofline_bytes ? suite->options->roofline_bytes : mlxcel_roofline_buffer_bytes(model->layer_bytes + model->head_bytes);
 }
 
 static mlxcel_error_t* suite_measure_roofline(suite_t* suite, const mlxcel_bench_case_t* item) {
-  const uint32_t threads = suite_roofline_threads(item);
+  if (!suite->options->has_roofline) return NULL;
+  const uint32_t threads = suite_roofline_threads(suite, item);
   if (threads == suite->roofline_threads && item->model == suite->roofline_model) return NULL;
   suite_show_progress(suite, "roofline");
   const mlxcel_roofline_options_t options = {.threads = threads,
-                                             .buffer_bytes = suite_roofline_bytes(&suite->options->models[item->model]),
+                                             .buffer_bytes = suite_roofline_bytes(suite, &suite->options->models[item->model]),
                                              .repetitions = ROOFLINE_REPETITIONS,
                                              .cancelled = suite_is_cancelled,
                                              .user_data = suite};
@@ -129,7 +131,7 @@ static iree_status_t suite_report(suite_t* suite, const mlxcel_bench_case_t* ite
   record.item = item;
   record.samples = samples;
   record.info = mlxcel_engine_info(suite->engine);
-  record.roofline = &suite->roofline;
+  record.roofline = suite->options->has_roofline ? &suite->roofline : NULL;
   record.dispatches = suite->options->times_dispatches ? &suite->dispatches : NULL;
   record.kv_dtype = suite->kv_dtype;
   record.build = MLXCEL_VERSION;

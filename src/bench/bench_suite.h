@@ -14,7 +14,9 @@ typedef struct mlxcel_bench_suite_options_t {
                                    // also called between them; both get |engine.user_data|
   uint32_t repetitions, delay_s;
   bool has_warmup;
-  bool times_dispatches;  // one repetition more of each case, with a profile of its dispatches
+  bool has_roofline;        // false: the machine isn't measured, records have no limits and no shares
+  uint64_t roofline_bytes;  // of its buffer; 0 = mlxcel_roofline_buffer_bytes of each model
+  bool times_dispatches;    // one repetition more of each case, with a profile of its dispatches
   // A finished case; false stops. What the record points to is gone afterwards. An interrupted case comes too if a repetition of it was completed.
   bool (*on_record)(void* user_data, const mlxcel_bench_record_t* record);
   // The engine of the next cases is open; may be NULL.

@@ -190,6 +190,11 @@ uint32_t mlxcel_roofline_processor_count(void) {
   return count ? count : 1;
 }
 
+uint64_t mlxcel_roofline_buffer_bytes(uint64_t weight_bytes) {
+  if (weight_bytes < MLXCEL_ROOFLINE_BYTES_MIN) return MLXCEL_ROOFLINE_BYTES_MIN;
+  return weight_bytes > MLXCEL_ROOFLINE_BYTES_DEFAULT ? MLXCEL_ROOFLINE_BYTES_DEFAULT : weight_bytes;
+}
+
 static iree_status_t roofline_check(const mlxcel_roofline_options_t* options) {
   const uint32_t processors = mlxcel_roofline_processor_count();
   if (options->threads == 0 || options->threads > processors) {

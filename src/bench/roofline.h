@@ -1,9 +1,9 @@
 // roofline.h: what this machine can do at most, measured: bytes read from memory a second and f32 multiply-adds a second by a number of threads, each pinned
 // to a processor of its own.
 //
-// Reading: the threads share one buffer (as large as the weights: what the last cache keeps between two passes counts, as it does for an engine) and each reads
-// its own part over and over. Multiply-adds: independent chains in registers, enough of them to hide the latency. The best repetition counts: this is a limit,
-// and noise only ever lowers it.
+// Reading: the threads share one buffer (as large as small weights: what the last cache keeps between two passes counts, as it does for an engine) and each
+// reads its own part over and over. Multiply-adds: independent chains in registers, enough of them to hide the latency. The best repetition counts: this is a
+// limit, and noise only ever lowers it.
 //
 // The measurement runs in a process of its own, so that its buffer doesn't count in this one's peak memory. It is made by fork: call it while this process has
 // one thread.
@@ -15,7 +15,7 @@
 #define MLXCEL_ROOFLINE_THREADS_MAX 256u                                         // as many as an engine may have
 #define MLXCEL_ROOFLINE_BYTES_MIN ((uint64_t)MLXCEL_ROOFLINE_THREADS_MAX * 512)  // one round of the read loop for each thread
 #define MLXCEL_ROOFLINE_BYTES_MAX ((uint64_t)16 << 30)                           // the buffer is resident; more tells nothing new
-#define MLXCEL_ROOFLINE_BYTES_DEFAULT ((uint64_t)256 << 20)                      // far beyond the caches of one socket's share
+#define MLXCEL_ROOFLINE_BYTES_DEFAULT ((uint64_t)256 << 20)                      // far beyond what few processors share of a cache, read in tens of ms
 #define MLXCEL_ROOFLINE_REPETITIONS_MAX 1000u
 #define MLXCEL_ROOFLINE_REPETITIONS_DEFAULT 40u  // about a second for each width and number of threads
 #define MLXCEL_ROOFLINE_WIDTHS 2u                // AVX2 and AVX-512
@@ -42,6 +42,10 @@ typedef struct mlxcel_roofline_row_t {
 
 // How many processors this process may use, at most MLXCEL_ROOFLINE_THREADS_MAX; at least 1.
 uint32_t mlxcel_roofline_processor_count(void);
+
+// The buffer for an engine that reads |weight_bytes| a step: as many, within MLXCEL_ROOFLINE_BYTES_MIN and _DEFAULT. Larger weights are no faster to read than
+// a buffer that no cache holds, so they need no larger one.
+uint64_t mlxcel_roofline_buffer_bytes(uint64_t weight_bytes);
 
 // INVALID_ARGUMENT for options out of range, RESOURCE_EXHAUSTED without memory or threads, CANCELLED.
 iree_status_t mlxcel_roofline_measure(const mlxcel_roofline_options_t* options, mlxcel_roofline_row_t* out_row);

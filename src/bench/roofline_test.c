@@ -35,6 +35,13 @@ static void the_buffer_does_not_count_in_this_process(void** state) {
   assert_true(before > 0 && mlxcel_bench_peak_memory() < before + options.buffer_bytes / 4);
 }
 
+static void large_weights_need_no_larger_buffer(void** state) {
+  (void)state;
+  assert_true(mlxcel_roofline_buffer_bytes(0) == MLXCEL_ROOFLINE_BYTES_MIN);
+  assert_true(mlxcel_roofline_buffer_bytes((uint64_t)92 << 20) == (uint64_t)92 << 20);
+  assert_true(mlxcel_roofline_buffer_bytes((uint64_t)2400 << 20) == MLXCEL_ROOFLINE_BYTES_DEFAULT);
+}
+
 static void options_out_of_range_are_refused(void** state) {
   (void)state;
   mlxcel_roofline_options_t wrong[6];
@@ -70,6 +77,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rates_are_plausible),
       cmocka_unit_test(the_buffer_does_not_count_in_this_process),
+      cmocka_unit_test(large_weights_need_no_larger_buffer),
       cmocka_unit_test(options_out_of_range_are_refused),
       cmocka_unit_test(best_rates_are_those_of_the_level),
   };

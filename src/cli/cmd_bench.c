@@ -13,7 +13,7 @@
 
 typedef struct report_settings_t {
   const char* format;
-  bool dispatches, roofline;
+  bool dispatches, roofline, no_roofline;
   int64_t roofline_bytes;
 } report_settings_t;
 
@@ -50,7 +50,11 @@ static const mlxcel_cli_option_t report_options[] = {
      REPORT(roofline_bytes),
      .minimum = (double)MLXCEL_ROOFLINE_BYTES_MIN,
      .maximum = (double)MLXCEL_ROOFLINE_BYTES_MAX,
-     .help = "memory that --roofline reads (default: the weights of -m, else 256 MiB)"},
+     .help = "memory that is read to measure the machine (default: as much as a step reads of the weights of -m, at most 256 MiB)"},
+    {.name = "no-roofline",
+     .type = MLXCEL_CLI_FLAG,
+     REPORT(no_roofline),
+     .help = "don't measure the machine first: no share of what it can do beside the results"},
 };
 
 static const mlxcel_cli_option_t run_options[] = {
@@ -135,8 +139,7 @@ static int choose_roofline_threads(const mlxcel_bench_lists_t* lists, uint32_t* 
 static uint64_t choose_roofline_bytes(const bench_run_t* run) {
   if (run->settings->report.roofline_bytes) return (uint64_t)run->settings->report.roofline_bytes;
   if (run->lists.model_count == 0) return MLXCEL_ROOFLINE_BYTES_DEFAULT;
-  const uint64_t bytes = run->models[0].layer_bytes + run->models[0].head_bytes;
-  return bytes < MLXCEL_ROOFLINE_BYTES_MIN ? MLXCEL_ROOFLINE_BYTES_MIN : bytes > MLXCEL_ROOFLINE_BYTES_MAX ? MLXCEL_ROOFLINE_BYTES_MAX : bytes;
+  return mlxcel_roofline_buffer_bytes(run->models[0].layer_bytes + run->models[0].head_bytes);
 }
 
 static int measure_roofline(bench_run_t* run, uint32_t threads, uint32_t repetitions) {
@@ -198,6 +201,8 @@ static int run_suite(bench_run_t* run) {
                                           .repetitions = (uint32_t)settings->tests.repetitions,
                                           .delay_s = (uint32_t)settings->tests.delay,
                                           .has_warmup = !settings->tests.no_warmup,
+                                          .has_roofline = !settings->report.no_roofline,
+                                          .roofline_bytes = (uint64_t)settings->report.roofline_bytes,
                                           .times_dispatches = settings->report.dispatches,
                                           .on_record = print_record,
                                           .on_engine = describe_engine,
@@ -227,6 +232,10 @@ static int make_plan(bench_run_t* run) {
 }
 
 static int check_report(const report_settings_t* report) {
+  if (report->no_roofline && (report->roofline || report->roofline_bytes)) {
+    mlxcel_cli_error("option --no-roofline: nothing is left for --%s; give one of them", report->roofline ? "roofline" : "roofline-bytes");
+    return MLXCEL_CLI_EXIT_USAGE;
+  }
   if (!report->dispatches || strcmp(report->format, "csv") != 0) return MLXCEL_CLI_EXIT_OK;
   mlxcel_cli_error("option --profile-dispatches: a line of csv has no place for a table; use -o md, json or jsonl");
   return MLXCEL_CLI_EXIT_USAGE;
@@ -236,7 +245,6 @@ static int run_cases(bench_run_t* run) {
   mlxcel_cli_target_settings_t target = run->settings->target;
   target.model = run->settings->tests.models.count ? run->settings->tests.models.items[0] : NULL;
   int exit_code = mlxcel_cli_target_check(&target);
-  if (!exit_code) exit_code = check_report(&run->settings->report);
   if (!exit_code) exit_code = make_plan(run);
   if (exit_code) return exit_code;
   mlxcel_bench_output_deinitialize(&run->output);
@@ -253,7 +261,8 @@ static int run_bench(void* memory, const mlxcel_cli_parsed_t* parsed) {
   run->settings = memory;
   mlxcel_bench_output_initialize(mlxcel_bench_format_of(run->settings->report.format), &run->plan, &run->output);
   start_progress(run->settings, &run->progress);
-  int exit_code = mlxcel_cli_bench_lists_parse(&run->settings->tests, &run->lists);
+  int exit_code = check_report(&run->settings->report);
+  if (!exit_code) exit_code = mlxcel_cli_bench_lists_parse(&run->settings->tests, &run->lists);
   if (!exit_code) exit_code = run->settings->report.roofline ? run_roofline(run, parsed) : run_cases(run);
   bench_run_deinitialize(run);
   free(run);
@@ -267,7 +276,7 @@ const mlxcel_cli_command_t mlxcel_cli_command_bench = {
     .details =
         "Every combination of the lists is measured: 'pp512' computes a prompt of 512 random tokens, 'tg128' generates 128 tokens one by one,\n"
         "'pp512+tg128' does both, '@ d1024' lets 1024 tokens lie in the KV cache before. Beside each result stands the share of what this machine\n"
-        "can do at most that was reached. The context (-c) is what the tests need unless it is given.",
+        "can do at most that was reached (--no-roofline leaves it out). The context (-c) is what the tests need unless it is given.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(bench_settings_t),

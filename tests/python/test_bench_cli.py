@@ -7,6 +7,7 @@ import io
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -233,6 +234,36 @@ def test_dispatches_are_profiled_on_demand(run: Runner, model: str) -> None:
     assert "dispatches of tg3" in text
 
 
+def test_the_machine_is_measured_only_where_it_is_wanted(run: Runner, model: str) -> None:
+    limits = ["roofline_read_gb_s", "roofline_fma_gflop_s"]
+    shares = ["read_share", "fma_share", "roofline_share"]
+    arguments = ("-p", "4", "-n", "0", "-r", "1", "-q")
+    (bare,) = bench(run, model, *arguments, "--no-roofline")
+    assert list(bare) == ALL_FIELDS
+    assert all(bare[key] is None for key in limits + shares) and bare["read_gb_s"] > 0
+    text = run("bench", "-m", model, *arguments, "--no-roofline").stdout.decode()
+    assert "roofline: not measured" in text
+    (measured,) = bench(run, model, *arguments, "--roofline-bytes", "1000000")
+    assert all(measured[key] > 0 for key in limits + shares)
+
+
+def test_one_thread_is_held_against_one_processor(run: Runner, model: str) -> None:
+    arguments = ("-p", "4", "-n", "0", "-r", "1", "-q", "--device", "local-sync")
+    text = run("bench", "-m", model, *arguments).stdout.decode()
+    assert "local-sync, 1 threads" in text and "f32 FMA (1 threads)" in text
+
+
+def test_peak_memory_is_not_that_of_whoever_starts_it(
+    environment: dict[str, str], model: str
+) -> None:
+    held = 400 << 20
+    code = f"import subprocess, sys; held = b'x' * {held}; subprocess.run(sys.argv[1:], check=True)"
+    command = [PROGRAM, "bench", "-m", model, "-p", "4", "-n", "0", "-r", "1", "-q", "-o", "json"]
+    words = [sys.executable, "-c", code, *command, "--no-roofline"]
+    done = subprocess.run(words, env=environment, capture_output=True, check=True)
+    assert json.loads(done.stdout)[0]["peak_rss_bytes"] < held
+
+
 def test_roofline_alone_needs_no_model(run: Runner) -> None:
     arguments = ("bench", "--roofline", "--roofline-bytes", "1000000", "-r", "2", "-t", "1", "-q")
     report = json.loads(run(*arguments, "-o", "json").stdout)
@@ -272,6 +303,8 @@ def test_roofline_alone_needs_no_model(run: Runner) -> None:
         (["-o", "csv", "--profile-dispatches"], ["--profile-dispatches", "csv"]),
         (["--roofline", "-t", "256"], ["-t", "256 threads"]),
         (["--roofline", "--roofline-bytes", "1"], ["--roofline-bytes", "'1'"]),
+        (["--no-roofline", "--roofline"], ["--no-roofline", "--roofline;"]),
+        (["--no-roofline", "--roofline-bytes", "1000000"], ["--no-roofline", "--roofline-bytes;"]),
         (["--quant", "dense"], ["dense", "packed"]),
         (["--chunk", "8"], ["'--chunk'"]),
     ],

@@ -20,14 +20,15 @@ from conftest import ROOT, Program
 sys.path.insert(0, str(ROOT / "bench"))
 
 import gguf_recipes as recipes
-from children import BenchError
-from compare import choose_rows, interleave
-from engines import LLAMA_CPP, MLXCEL, LONG_PROMPT, fitting_context, only_test
+from children import BenchError, read_json, run_child
+from compare import choose_rows, interleave, measure_models, measure_rows
+from engines import LLAMA_CPP, MLXCEL, LONG_PROMPT, check_peer, fitting_context, only_test
 from goals import Outcome, Processor, judge
 from growth import depth_lines, make_charts
 from idle import measure_idle
 from limits import row_limit
 from machine import BUSY_SHARE
+from models import Model
 from report import judge_model, make_markdown
 from rows import PROMPT_TOKENS, Row, make_rows
 from samples import fit_line, summarize
@@ -160,6 +161,122 @@ def test_the_limit_of_a_prompt_leaves_out_the_head() -> None:
     assert row_limit(ROWS["memory"], WEIGHTS, machine, "f32") is None
 
 
+# --- running programs -----------------------------------------------------------------------------
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_a_program_that_ends_well_gives_output_and_time() -> None:
+    finished = run_child(python("import sys; print('a'); print('b', file=sys.stderr)"))
+    assert (finished.output, finished.errors) == ("a\n", "b\n")
+    assert finished.first_byte_s > 0
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["/nowhere/x"], "can't start /nowhere/x: No such file"),
+        (python("import sys; sys.exit('no model')"), "(?s)ended with 1:.*no model"),
+        (python("import os; os.kill(os.getpid(), 9)"), "ended by signal 9"),
+        (python("import os, time; os.write(1, b'x'); time.sleep(60)"), "didn't end within"),
+    ],
+)
+def test_a_program_that_fails_is_named(
+    monkeypatch: pytest.MonkeyPatch, command: list[str], words: str
+) -> None:
+    if "sleep" in command[-1]:
+        monkeypatch.setattr("children.TIMEOUT_S", 0.5)
+    with pytest.raises(BenchError, match=words):
+        run_child(command)
+
+
+def test_an_interrupt_leaves_no_program_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    def interrupt(child: subprocess.Popen, _: float) -> None:
+        started.append(child)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("children._drain", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_child(python("import time; time.sleep(60)"))
+    assert started[0].returncode == -9
+
+
+def test_an_answer_that_is_no_json_is_quoted() -> None:
+    assert read_json("[1]", "x") == [1]
+    with pytest.raises(BenchError, match="x wrote something else than JSON: 'warning'"):
+        read_json("warning", "x")
+
+
+@pytest.mark.parametrize(
+    ("version", "avx512", "words"),
+    [
+        ("system_info: AVX2 = 1 | AVX512 = 1 |", True, None),
+        ("system_info: AVX2 = 1 |", False, None),
+        ("system_info: AVX2 = 1 |", True, "wasn't built for this processor"),
+        ("system_info: AVX2 = 1 | AVX512 = 1 |", False, "--avx2"),
+    ],
+)
+def test_a_peer_built_for_another_processor_is_refused(
+    version: str, avx512: bool, words: str | None
+) -> None:
+    if words is None:
+        check_peer(version, avx512, Path("peer"))
+        return
+    with pytest.raises(BenchError, match=words):
+        check_peer(version, avx512, Path("peer"))
+
+
+class FailingEngine:
+    """Measures rows until one whose key it fails at."""
+
+    name = MLXCEL
+
+    def __init__(self, key: str, error: BaseException) -> None:
+        self._key, self._error = key, error
+
+    def variants(self, row: Row) -> list[str]:
+        return ["default"]
+
+    def tool(self, row: Row) -> str:
+        return "bench"
+
+    def measure(self, row: Row, variant: str) -> float:
+        if row.key == self._key:
+            raise self._error
+        return 1.0
+
+
+@pytest.mark.parametrize("error", [BenchError("x ended with 1"), KeyboardInterrupt()])
+def test_what_ends_a_run_early_leaves_the_finished_rows(error: BaseException) -> None:
+    rows = make_rows(())
+    results, failure = measure_rows(rows, [FailingEngine("tg128x8", error)], 1, "m")
+    assert [result["row"] for result in results] == ["pp512", "tg128"]
+    assert failure == f"m, {rows[2].title}: {str(error) or 'interrupted'}"
+    with pytest.raises(type(error)):
+        measure_rows(rows, [FailingEngine("pp512", error)], 1, "m")
+
+
+def test_what_ends_a_run_early_leaves_the_finished_models() -> None:
+    chosen = [Model(name, Path(), Path()) for name in "abc"]
+    answers = {"a": ({"name": "a"}, None), "b": ({"name": "b"}, "b, pp512: interrupted")}
+    found, failure = measure_models(chosen, lambda model: answers[model.name])
+    assert ([one["name"] for one in found], failure) == (["a", "b"], "b, pp512: interrupted")
+
+    def fail_at_b(model: Model) -> tuple[dict, None]:
+        if model.name == "b":
+            raise BenchError("no memory")
+        return {"name": model.name}, None
+
+    found, failure = measure_models(chosen, fail_at_b)
+    assert ([one["name"] for one in found], failure) == (["a"], "b: no memory")
+    with pytest.raises(BenchError, match="no memory"):
+        measure_models(chosen[1:], fail_at_b)
+
+
 # --- reading answers, reports ---------------------------------------------------------------------
 
 
@@ -208,6 +325,8 @@ def make_outcome(other_load: float) -> dict:
         "machine": {**described, "load_average": [0.0, 0.0, 0.0]},
         "processor": dataclasses.asdict(AVX512),
         "other_load": other_load,
+        "failure": None,
+        "environment": {},
         "versions": {MLXCEL: "1", LLAMA_CPP: "system_info: x"},
         "device": "local-task",
         "threads": 2,
@@ -252,6 +371,17 @@ def test_the_report_names_processor_settings_and_peer() -> None:
     (line,) = (line for line in text.splitlines() if line.startswith("| decode"))
     assert "155.0 (150.0 to 160.0) | 100.0 (99.0 to 101.0) | 1.55 | higher |" in line
     assert line.endswith("| ratio >= 1.5 | met | `bench -fa on` |")
+
+
+def test_an_incomplete_report_says_so_and_has_what_was_measured() -> None:
+    outcome = make_outcome(0.0) | {"failure": "m, memory: x\nended with 1"}
+    outcome["environment"] = {"GGML_X": "1"}
+    model = outcome["models"][0]
+    model["results"] = [result for result in model["results"] if result["row"] != "memory"]
+    assert list(judged(outcome)) == ["tg128"]
+    text = make_markdown(outcome)
+    assert "**Incomplete.** m, memory: x\n" in text and "`GGML_X=1`" in text
+    assert "| decode" in text and "| peak memory" not in text
 
 
 # --- charts ---------------------------------------------------------------------------------------
@@ -322,6 +452,10 @@ def test_a_sleeping_process_is_idle_and_a_spinning_one_is_not() -> None:
 def test_a_process_that_ends_was_not_waiting() -> None:
     with pytest.raises(BenchError, match="ended"):
         idle_share("")
+    with pytest.raises(BenchError, match="(?s)ended.*no model"):
+        measure_idle([sys.executable, "-c", "import sys; sys.exit('no model')"], 0.1)
+    with pytest.raises(BenchError, match="can't start /nowhere/x"):
+        measure_idle(["/nowhere/x"], 0.1)
 
 
 # --- models ---------------------------------------------------------------------------------------
