@@ -175,6 +175,31 @@ static void api_engine_reports_what_it_loaded(void** state) {
   mlxcel_engine_close(engine);
 }
 
+// A module is cut for the device's workers, so another number of threads is another module; local-sync is one worker as one thread is.
+static void api_engine_compiles_for_its_number_of_workers(void** state) {
+  mlxcel_engine_options_t options = make_options(setting_of(state));
+  char* cache = NULL;
+  assert_true(iree_status_is_ok(mlxcel_path_join(setting_of(state)->root, IREE_SV("workers"), &cache)));
+  options.cache_folder = cache;
+  static const struct {
+    const char* device;
+    uint32_t threads;
+    bool cache_hit;
+  } rows[] = {{"local-task", 1, false}, {"local-task", 3, false}, {"local-task", 3, true},
+              {"local-sync", 3, true},  {"local-sync", 0, true},  {"local-task", 1, true}};
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+    options.device = rows[i].device;
+    options.threads = rows[i].threads;
+    bool cache_hit = !rows[i].cache_hit;
+    if (i % 2 == 0) expect_no_error(mlxcel_engine_compile(&options, &cache_hit, NULL));
+    mlxcel_engine_t* engine = open_engine(&options);  // compiling ahead and opening agree
+    assert_int_equal(mlxcel_engine_info(engine)->cache_hit, i % 2 == 0 || rows[i].cache_hit);
+    mlxcel_engine_close(engine);
+    if (i % 2 == 0) assert_int_equal(cache_hit, rows[i].cache_hit);
+  }
+  free(cache);
+}
+
 static void api_engine_starts_warm_without_a_compiler(void** state) {
   mlxcel_engine_options_t options = make_options(setting_of(state));
   options.compiler = "/nonexistent/iree-compile";
@@ -399,6 +424,28 @@ static void api_sessions_of_several_threads_answer_as_alone(void** state) {
   mlxcel_engine_close(engine);
 }
 
+// Each has its own device, program and caches; they share nothing but the files.
+static void api_engines_of_one_folder_answer_in_two_threads(void** state) {
+  enum { kEngines = 2 };
+  const mlxcel_engine_options_t options = make_options(setting_of(state));
+  int32_t expected[kAnswerCount];
+  pthread_t threads[kEngines];
+  worker_t workers[kEngines];
+  for (int i = 0; i < kEngines; ++i) workers[i] = (worker_t){.engine = open_engine(&options), .expected = expected};
+  assert_ptr_not_equal(workers[0].engine, workers[1].engine);
+  answer_fresh(workers[0].engine, expected);
+  for (int i = 0; i < kEngines; ++i) assert_int_equal(pthread_create(&threads[i], NULL, run_worker, &workers[i]), 0);
+  for (int i = 0; i < kEngines; ++i) {
+    pthread_join(threads[i], NULL);
+    assert_true(workers[i].is_equal);
+  }
+  mlxcel_engine_close(workers[0].engine);
+  int32_t ids[kAnswerCount];
+  answer_fresh(workers[1].engine, ids);
+  assert_memory_equal(ids, expected, sizeof(ids));
+  mlxcel_engine_close(workers[1].engine);
+}
+
 typedef struct opener_t {
   atomic_bool done;
   size_t rounds;
@@ -572,6 +619,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(api_engine_compiles_once_and_then_hits_the_cache),
       cmocka_unit_test(api_engine_reports_what_it_loaded),
+      cmocka_unit_test(api_engine_compiles_for_its_number_of_workers),
       cmocka_unit_test(api_engine_starts_warm_without_a_compiler),
       cmocka_unit_test(api_engine_without_a_compiler_refuses_a_module_of_another_compiler_by_name),
       cmocka_unit_test(api_engine_refuses_a_closed_profile_before_it_compiles),
@@ -583,6 +631,7 @@ int main(void) {
       cmocka_unit_test(api_session_reuses_its_prefix_without_changing_the_answer),
       cmocka_unit_test(api_sessions_take_and_return_slots),
       cmocka_unit_test(api_sessions_of_several_threads_answer_as_alone),
+      cmocka_unit_test(api_engines_of_one_folder_answer_in_two_threads),
       cmocka_unit_test(api_events_join_to_the_result),
       cmocka_unit_test(api_logit_bias_forces_eos_of_generation_config),
       cmocka_unit_test(api_text_goes_to_ids_and_back),

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -27,14 +28,18 @@ void test_checkpoint_write_text(const char* folder, const char* name, const char
   free(path);
 }
 
-void test_checkpoint_write_config(const char* folder, const char* model_type) {
+static void write_config(const char* folder, const char* model_type, uint32_t vocab, const char* more) {
   char text[1024];
   snprintf(text, sizeof(text),
            "{\"model_type\": \"%s\", \"hidden_size\": %d, \"intermediate_size\": %d, \"num_hidden_layers\": %d, \"num_attention_heads\": %d, "
-           "\"num_key_value_heads\": %d, \"vocab_size\": %d, \"max_position_embeddings\": %d, \"rms_norm_eps\": 1e-5, \"rope_theta\": 10000.0, "
-           "\"tie_word_embeddings\": false, \"hidden_act\": \"silu\", \"bos_token_id\": %d, \"eos_token_id\": %d}",
-           model_type, kHidden, kIntermediate, kLayers, kHeads, kKvHeads, TEST_VOCAB, TEST_CONTEXT, TEST_BOS, TEST_EOS);
+           "\"num_key_value_heads\": %d, \"vocab_size\": %u, \"max_position_embeddings\": %d, \"rms_norm_eps\": 1e-5, \"rope_theta\": 10000.0, "
+           "\"hidden_act\": \"silu\", \"bos_token_id\": %d, \"eos_token_id\": %d, %s}",
+           model_type, kHidden, kIntermediate, kLayers, kHeads, kKvHeads, vocab, TEST_CONTEXT, TEST_BOS, TEST_EOS, more);
   test_checkpoint_write_text(folder, "config.json", text);
+}
+
+void test_checkpoint_write_config(const char* folder, const char* model_type) {
+  write_config(folder, model_type, TEST_VOCAB, "\"tie_word_embeddings\": false");
 }
 
 // --- tokenizer -------------------------------------------------------------------------------------------------------------------------------
@@ -120,6 +125,32 @@ static void add_layer(weights_t* weights, int layer) {
   add_tensor(weights, name, kHidden, 0, 1.0, 0.1);
 }
 
+// A tensor [TEST_PACKED_VOCAB, columns] of zeros behind all others; returns where it ends.
+static size_t add_zeros(weights_t* weights, const char* name, const char* dtype, uint32_t columns, size_t start) {
+  size_t end = start + (size_t)TEST_PACKED_VOCAB * columns * 4;
+  mlxcel_strbuf_append_format(&weights->header, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%u,%u],\"data_offsets\":[%zu,%zu]}", name, dtype, TEST_PACKED_VOCAB,
+                              columns, start, end);
+  return end;
+}
+
+// Header, data, and a hole up to |data_size|.
+static void write_file(const char* folder, weights_t* weights, size_t data_size) {
+  mlxcel_strbuf_append_cstring(&weights->header, "}");
+  while (weights->header.size % 64 != 56) mlxcel_strbuf_append_cstring(&weights->header, " ");
+  char path[4096];
+  snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+  FILE* file = fopen(path, "wb");
+  assert_non_null(file);
+  uint64_t header_size = weights->header.size;
+  assert_int_equal(fwrite(&header_size, 1, 8, file), 8);
+  assert_int_equal(fwrite(weights->header.data, 1, weights->header.size, file), weights->header.size);
+  assert_int_equal(fwrite(weights->data.data, 1, weights->data.size, file), weights->data.size);
+  assert_int_equal(fclose(file), 0);
+  assert_int_equal(truncate(path, (off_t)(8 + header_size + data_size)), 0);
+  mlxcel_strbuf_deinitialize(&weights->header);
+  mlxcel_strbuf_deinitialize(&weights->data);
+}
+
 static void write_weights(const char* folder) {
   weights_t weights = {0};
   mlxcel_strbuf_append_cstring(&weights.header, "{");
@@ -127,30 +158,41 @@ static void write_weights(const char* folder) {
   for (int layer = 0; layer < kLayers; ++layer) add_layer(&weights, layer);
   add_tensor(&weights, "model.norm.weight", kHidden, 0, 1.0, 0.1);
   add_tensor(&weights, "lm_head.weight", TEST_VOCAB, kHidden, 0.0, 0.5);
-  mlxcel_strbuf_append_cstring(&weights.header, "}");
-  while (weights.header.size % 64 != 56) mlxcel_strbuf_append_cstring(&weights.header, " ");
-  char path[4096];
-  snprintf(path, sizeof(path), "%s/model.safetensors", folder);
-  FILE* file = fopen(path, "wb");
-  assert_non_null(file);
-  uint64_t header_size = weights.header.size;
-  assert_int_equal(fwrite(&header_size, 1, 8, file), 8);
-  assert_int_equal(fwrite(weights.header.data, 1, weights.header.size, file), weights.header.size);
-  assert_int_equal(fwrite(weights.data.data, 1, weights.data.size, file), weights.data.size);
-  assert_int_equal(fclose(file), 0);
-  mlxcel_strbuf_deinitialize(&weights.header);
-  mlxcel_strbuf_deinitialize(&weights.data);
+  write_file(folder, &weights, weights.data.size);
 }
 
-char* test_checkpoint_write(const char* parent) {
+static void write_packed_weights(const char* folder) {
+  weights_t weights = {0};
+  mlxcel_strbuf_append_cstring(&weights.header, "{");
+  add_tensor(&weights, "model.norm.weight", kHidden, 0, 1.0, 0.1);
+  for (int layer = 0; layer < kLayers; ++layer) add_layer(&weights, layer);
+  size_t end = add_zeros(&weights, "model.embed_tokens.weight", "U32", kHidden / 8, weights.data.size);
+  end = add_zeros(&weights, "model.embed_tokens.scales", "F32", 1, end);
+  end = add_zeros(&weights, "model.embed_tokens.biases", "F32", 1, end);
+  write_file(folder, &weights, end);
+}
+
+static char* create_folder(const char* parent, const char* name) {
   char* folder = NULL;
-  assert_true(iree_status_is_ok(mlxcel_path_join(parent, IREE_SV("tiny"), &folder)));
+  assert_true(iree_status_is_ok(mlxcel_path_join(parent, iree_make_cstring_view(name), &folder)));
   assert_int_equal(mkdir(folder, 0755), 0);
-  test_checkpoint_write_config(folder, "llama");
   char generation[64];
   snprintf(generation, sizeof(generation), "{\"eos_token_id\": [%d, %d]}", TEST_EOS, TEST_END);
   test_checkpoint_write_text(folder, "generation_config.json", generation);
   write_tokenizer(folder);
+  return folder;
+}
+
+char* test_checkpoint_write(const char* parent) {
+  char* folder = create_folder(parent, "tiny");
+  test_checkpoint_write_config(folder, "llama");
   write_weights(folder);
+  return folder;
+}
+
+char* test_checkpoint_write_packed(const char* parent) {
+  char* folder = create_folder(parent, "packed");
+  write_config(folder, "llama", TEST_PACKED_VOCAB, "\"tie_word_embeddings\": true, \"quantization\": {\"group_size\": 64, \"bits\": 4}");
+  write_packed_weights(folder);
   return folder;
 }

@@ -5,6 +5,7 @@
 #define MLXCEL_API_API_TEST_CHECKPOINT_H_
 
 #define TEST_VOCAB 260
+#define TEST_PACKED_VOCAB (1u << 20)
 #define TEST_CONTEXT 64
 #define TEST_BOS 256
 #define TEST_EOS 257
@@ -12,6 +13,8 @@
 
 // Writes the checkpoint as "<parent>/tiny" and returns its path (malloc'ed). Fails the test if it can't.
 char* test_checkpoint_write(const char* parent);
+// The same with a vocabulary of TEST_PACKED_VOCAB in four bits, all zeros, as embedding and head: "<parent>/packed". Its file of 40 MiB is mostly holes.
+char* test_checkpoint_write_packed(const char* parent);
 // Replaces one of its text files.
 void test_checkpoint_write_text(const char* folder, const char* name, const char* text);
 // config.json with "model_type" |model_type|.
