@@ -156,8 +156,10 @@ static void* fs_map_aligned(int descriptor, size_t size) {
   return data;
 }
 
+// A limit of addresses may leave room for the file and not for aligning it.
 static void* fs_map(int descriptor, size_t size) {
-  return size < MLXCEL_HUGE_PAGE_BYTES ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : fs_map_aligned(descriptor, size);
+  void* data = size < MLXCEL_HUGE_PAGE_BYTES ? MAP_FAILED : fs_map_aligned(descriptor, size);
+  return data != MAP_FAILED ? data : mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
 }
 
 iree_status_t mlxcel_mapped_file_open(const char* path, uint64_t max_bytes, mlxcel_mapped_file_t* out_file) {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -148,12 +150,71 @@ static void closing_leaves_no_mapping(void** state) {
   unlink(path);
 }
 
+// Mappings that lie in the file's range.
+static size_t mapping_count(const mlxcel_mapped_file_t* file) {
+  FILE* maps = fopen("/proc/self/maps", "r");
+  assert_non_null(maps);
+  char line[512];
+  size_t count = 0;
+  while (fgets(line, sizeof(line), maps)) {
+    unsigned long begin = 0, end = 0;
+    if (sscanf(line, "%lx-%lx ", &begin, &end) == 2) count += begin < (uintptr_t)file->data + file->size && end > (uintptr_t)file->data;
+  }
+  fclose(maps);
+  return count;
+}
+
+// A process may have some 65,000 mappings: a large checkpoint mustn't take them all.
+static void moved_pieces_are_one_mapping(void** state) {
+  (void)state;
+  char path[64];
+  mlxcel_mapped_file_t file;
+  open_sample(FILE_BYTES, path, &file);
+  const atomic_bool stop = false;
+  assert_int_equal(mlxcel_mapped_file_move_to_huge_pages(&file, &stop), (uint64_t)PIECES * MLXCEL_HUGE_PAGE_BYTES);
+  assert_in_range(mapping_count(&file), 1, 2);  // with the file's rest
+  mlxcel_mapped_file_close(&file);
+  unlink(path);
+}
+
+// In a process of its own, which may have |size| and half a piece more addresses than it has.
+static int open_within(const char* path, size_t size) {
+  FILE* statm = fopen("/proc/self/statm", "r");
+  unsigned long pages = 0;
+  if (!statm || fscanf(statm, "%lu", &pages) != 1) return 2;
+  fclose(statm);
+  struct rlimit limit;
+  limit.rlim_cur = limit.rlim_max = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + size + MLXCEL_HUGE_PAGE_BYTES / 2;
+  if (setrlimit(RLIMIT_AS, &limit) != 0) return 3;
+  mlxcel_mapped_file_t file;
+  iree_status_t status = mlxcel_mapped_file_open(path, size, &file);
+  const atomic_bool stop = false;
+  bool is_open = iree_status_is_ok(status) && mlxcel_mapped_file_move_to_huge_pages(&file, &stop) == 0 && wrong_bytes(&file) == 0;
+  iree_status_ignore(status);
+  return is_open ? 0 : 1;
+}
+
+static void a_limit_of_addresses_leaves_the_file_as_it_is(void** state) {
+  (void)state;
+  char path[64];
+  mlxcel_mapped_file_t file;
+  open_sample(FILE_BYTES, path, &file);
+  mlxcel_mapped_file_close(&file);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(open_within(path, FILE_BYTES));
+  int result = 0;
+  assert_int_equal(waitpid(child, &result, 0), child);
+  assert_true(WIFEXITED(result));
+  assert_int_equal(WEXITSTATUS(result), 0);
+  unlink(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(whole_pieces_move_and_keep_their_bytes),
-      cmocka_unit_test(a_reader_sees_the_same_bytes_all_the_time),
-      cmocka_unit_test(a_small_file_and_a_stopped_move_change_nothing),
-      cmocka_unit_test(closing_leaves_no_mapping),
+      cmocka_unit_test(whole_pieces_move_and_keep_their_bytes),         cmocka_unit_test(a_reader_sees_the_same_bytes_all_the_time),
+      cmocka_unit_test(a_small_file_and_a_stopped_move_change_nothing), cmocka_unit_test(moved_pieces_are_one_mapping),
+      cmocka_unit_test(a_limit_of_addresses_leaves_the_file_as_it_is),  cmocka_unit_test(closing_leaves_no_mapping),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

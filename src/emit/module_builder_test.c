@@ -200,12 +200,13 @@ static void emit_only_used_kernels_are_exported(void** state) {
   golden_text_deinitialize(&text);
 }
 
-static char* matmul_text(int64_t out_features) {
+static char* matmul_text(uint32_t workers, int64_t out_features) {
   mlxcel_weight_t weight = {
       .values = {.key = IREE_SV("w"), .dtype = "F32", .byte_count = (uint64_t)(out_features * 16 * 4)}, .out_features = out_features, .in_features = 16};
   const int64_t x_dims[] = {1, 16}, row_dims[] = {1};
   mlxcel_module_builder_t builder;
   mlxcel_module_builder_initialize("model", "pinned-f32", &builder);
+  builder.workers = workers;
   mlxcel_function_begin(&builder);
   mlxcel_value_t x = mlxcel_function_argument(&builder, MLXCEL_ELEMENT_F32, 2, x_dims, -1);
   mlxcel_value_t positions = mlxcel_function_argument(&builder, MLXCEL_ELEMENT_I32, 1, row_dims, -1);
@@ -214,25 +215,101 @@ static char* matmul_text(int64_t out_features) {
   return finish_text(&builder);
 }
 
-// At least one share of the work even for a sliver; few for a small matrix, at most WORKGROUPS_MAX for the largest.
+// Attention of |rows| texts and 4 KV heads: 4 units a row, each as large as its text is long.
+static char* attention_text(uint32_t workers, int64_t rows) {
+  const int64_t q_dims[] = {rows, 128}, row_dims[] = {rows}, cache_dims[] = {2, MLXCEL_DIM_DYNAMIC, 4, MLXCEL_DIM_DYNAMIC, 16};
+  mlxcel_module_builder_t builder;
+  mlxcel_module_builder_initialize("model", "pinned-f32", &builder);
+  builder.workers = workers;
+  mlxcel_function_begin(&builder);
+  mlxcel_value_t q = mlxcel_function_argument(&builder, MLXCEL_ELEMENT_F32, 2, q_dims, -1);
+  mlxcel_emit_rows_t row = {.count = rows};
+  row.slots = mlxcel_function_argument(&builder, MLXCEL_ELEMENT_I32, 1, row_dims, -1);
+  row.positions = mlxcel_function_argument(&builder, MLXCEL_ELEMENT_I32, 1, row_dims, -1);
+  mlxcel_kv_values_t kv = {.k_cache = mlxcel_function_argument(&builder, MLXCEL_ELEMENT_F32, 5, cache_dims, -1)};
+  kv.v_cache = mlxcel_function_argument(&builder, MLXCEL_ELEMENT_F32, 5, cache_dims, -1);
+  const mlxcel_attention_shape_t shape = {.heads = 8, .kv_heads = 4, .head_dim = 16, .layer = 0, .scale = 0.25f};
+  mlxcel_function_result(&builder, mlxcel_emit_attention(&builder, &row, &shape, q, &kv));
+  mlxcel_function_end(&builder, "f");
+  return finish_text(&builder);
+}
+
+// The constant that the dispatch of |kernel| takes as its workload; frees |text|.
+static unsigned workgroups_in(char* text, const char* kernel) {
+  char call[64], definition[32];
+  snprintf(call, sizeof(call), "flow.dispatch @kernels::@%s[%%", kernel);
+  const char* dispatch = strstr(text, call);
+  assert_non_null(dispatch);
+  snprintf(definition, sizeof(definition), "    %%%ld = arith.constant ", strtol(dispatch + strlen(call), NULL, 10));
+  const char* line = strstr(text, definition);
+  assert_non_null(line);
+  char* rest = NULL;
+  unsigned long count = strtoul(line + strlen(definition), &rest, 10);
+  assert_memory_equal(rest, " : index\n", 9);
+  free(text);
+  return (unsigned)count;
+}
+
+// At least one share of the work even for a sliver; for an unknown number of workers few for a small matrix, at most WORKGROUPS_MAX for the largest.
 static void emit_workgroups_are_bounded(void** state) {
   (void)state;
   static const struct {
     int64_t out_features;
-    const char* groups;
-  } rows[] = {{1, " = arith.constant 1 : index\n"},
-              {17, " = arith.constant 2 : index\n"},
-              {2000, " = arith.constant 15 : index\n"},
-              {1 << 20, " = arith.constant 128 : index\n"}};
+    unsigned workgroups;
+  } rows[] = {{1, 1}, {16, 1}, {17, 2}, {240, 15}, {241, 15}, {2000, 15}, {127 * 16, 15}, {127 * 16 + 1, 128}, {1 << 20, 128}};
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
-    char* text = matmul_text(rows[i].out_features);
-    const char* dispatch = strstr(text, "flow.dispatch @kernels::@matmul[");
-    assert_non_null(dispatch);
-    char line[64];
-    snprintf(line, sizeof(line), "    %.*s%s", (int)strcspn(strchr(dispatch, '[') + 1, "]"), strchr(dispatch, '[') + 1, rows[i].groups);
-    assert_non_null(strstr(text, line));
-    free(text);
+    assert_int_equal(workgroups_in(matmul_text(0, rows[i].out_features), "matmul"), rows[i].workgroups);
   }
+}
+
+// Two shares for each worker, one for a lone one; never more than there are tiles, and at most WORKGROUPS_MAX.
+static void emit_workgroups_follow_the_workers(void** state) {
+  (void)state;
+  static const struct {
+    uint32_t workers;
+    unsigned workgroups;
+  } rows[] = {{1, 1}, {2, 4}, {3, 6}, {4, 8}, {8, 16}, {64, 128}, {65, 128}, {UINT32_MAX, 128}};
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+    assert_int_equal(workgroups_in(matmul_text(rows[i].workers, 1 << 20), "matmul"), rows[i].workgroups);
+    assert_int_equal(workgroups_in(matmul_text(rows[i].workers, 48), "matmul"), rows[i].workgroups < 3 ? rows[i].workgroups : 3);
+    assert_int_equal(workgroups_in(matmul_text(rows[i].workers, 1), "matmul"), 1);
+  }
+}
+
+// One less than IREE's workers take eight at a time of.
+static void emit_uneven_work_is_handed_out_one_by_one(void** state) {
+  (void)state;
+  static const struct {
+    uint32_t workers;
+    unsigned workgroups;
+  } rows[] = {{0, 15}, {1, 1}, {2, 15}, {3, 23}, {4, 31}, {8, 63}, {16, 127}, {17, 128}, {UINT32_MAX, 128}};
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+    if (rows[i].workers) assert_int_equal(workgroups_in(attention_text(rows[i].workers, 512), "attention"), rows[i].workgroups);
+    assert_int_equal(workgroups_in(attention_text(rows[i].workers, 1), "attention"), rows[i].workgroups < 4 ? rows[i].workgroups : 4);
+    assert_int_equal(workgroups_in(attention_text(rows[i].workers, 8), "attention"), rows[i].workgroups < 32 ? rows[i].workgroups : 32);
+  }
+}
+
+// A module for another number of workers computes the same: its contract's fingerprint is the same one.
+static void emit_workers_do_not_show_in_the_contract(void** state) {
+  (void)state;
+  mlxcel_sha256_hex_t fingerprints[2];
+  char* texts[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    mlxcel_module_builder_t builder;
+    mlxcel_module_builder_initialize("model", "pinned-f32", &builder);
+    builder.workers = 1 + 7 * i;
+    module_named("attention")->build(&builder);
+    char* contract = NULL;
+    size_t size = 0;
+    assert_true(iree_status_is_ok(mlxcel_module_finish(&builder, &texts[i], &size, &contract, &fingerprints[i])));
+    free(contract);
+    mlxcel_module_builder_deinitialize(&builder);
+  }
+  assert_string_equal(fingerprints[0].text, fingerprints[1].text);
+  assert_string_not_equal(texts[0], texts[1]);
+  free(texts[0]);
+  free(texts[1]);
 }
 
 // --- functions ---------------------------------------------------------------------------------------------------------------------------------------------
@@ -481,6 +558,9 @@ int main(void) {
       cmocka_unit_test(emit_wrappers_pass_what_the_kernels_declare),
       cmocka_unit_test(emit_only_used_kernels_are_exported),
       cmocka_unit_test(emit_workgroups_are_bounded),
+      cmocka_unit_test(emit_workgroups_follow_the_workers),
+      cmocka_unit_test(emit_uneven_work_is_handed_out_one_by_one),
+      cmocka_unit_test(emit_workers_do_not_show_in_the_contract),
       cmocka_unit_test(emit_a_consumed_cache_names_its_result),
       cmocka_unit_test(emit_a_read_only_cache_is_not_consumed),
       cmocka_unit_test(emit_every_function_carries_the_fingerprint),

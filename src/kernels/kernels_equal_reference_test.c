@@ -70,14 +70,14 @@ static void check_projection(const projection_case_t* c, bool gate_up) {
 }
 
 // Shapes at every edge of the tiles: rows round the powers of two up to eight, round 4, 6 and 128, outputs round 4 and 16, widths (in units of the format's
-// least) within and across blocks of 1024 and of 16384.
+// least) within and across blocks of 1024, 4096 and 16384.
 typedef struct shape_t {
   int32_t rows, width, outputs;
 } shape_t;
-static const shape_t shapes[] = {{1, 1, 33},    {1, 1056, 17}, {2, 1, 5},     {3, 64, 4},    {4, 1056, 3}, {5, 1, 16},    {6, 96, 17},
-                                 {7, 1, 20},    {8, 1056, 18}, {9, 1, 5},     {11, 544, 7},  {63, 1, 5},   {64, 1, 3},    {65, 1, 4},
-                                 {127, 1, 2},   {128, 64, 5},  {129, 1, 5},   {130, 1, 1},   {2, 2080, 2}, {1, 2080, 15}, {1, 16448, 2},
-                                 {2, 16448, 1}, {3, 33024, 1}, {8, 16448, 1}, {10, 16448, 1}};
+static const shape_t shapes[] = {{1, 1, 33},    {1, 1056, 17}, {2, 1, 5},     {3, 64, 4},    {4, 1056, 3},  {5, 1, 16},    {6, 96, 17},
+                                 {7, 1, 20},    {8, 1056, 18}, {9, 1, 5},     {11, 544, 7},  {63, 1, 5},    {64, 1, 3},    {65, 1, 4},
+                                 {127, 1, 2},   {128, 64, 5},  {129, 1, 5},   {130, 1, 1},   {2, 2080, 2},  {1, 2080, 15}, {1, 8224, 3},
+                                 {1, 16448, 2}, {2, 16448, 1}, {3, 33024, 1}, {8, 16448, 1}, {10, 16448, 1}};
 
 // |width| rounded up to what |format| can store.
 static int32_t width_for(int32_t format, int32_t width) {

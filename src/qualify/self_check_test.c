@@ -153,7 +153,7 @@ static void qkv_with_k_as_v(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
 }
 
 static void attention_of_one_key_less(MLXCEL_KERNEL_ATTENTION_ARGS) {
-  int32_t shorter[8];
+  int32_t shorter[16];
   for (int32_t r = 0; r < rows; ++r) shorter[r] = MLXCEL_AT(positions)[r] > 0 ? MLXCEL_AT(positions)[r] - 1 : MLXCEL_AT(positions)[r];
   (void)positions_offset;
   RIGHT->mlxcel_pinned_attention(PASS(q), PASS(k_cache), PASS(v_cache), PASS(slots), shorter, 0, PASS(out), rows, heads, kv_heads, head_dim, layer, slot_count,
@@ -162,7 +162,7 @@ static void attention_of_one_key_less(MLXCEL_KERNEL_ATTENTION_ARGS) {
 
 // q scaled before the dot products in place of the scores after them. (Exact scales wouldn't tell.)
 static void attention_scaling_q(MLXCEL_KERNEL_ATTENTION_ARGS) {
-  float scaled[8 * 64];
+  float scaled[16 * 64];
   for (int32_t i = 0; i < rows * heads * head_dim; ++i) scaled[i] = MLXCEL_AT(q)[i] * scale;
   (void)q_offset;
   RIGHT->mlxcel_pinned_attention(scaled, 0, PASS(k_cache), PASS(v_cache), PASS(slots), PASS(positions), PASS(out), rows, heads, kv_heads, head_dim, layer,
@@ -186,6 +186,27 @@ static void qkv_truncating(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
     int32_t cell = ((layer * slot_count + MLXCEL_AT(slots)[r]) * kv_heads * context + position) * head_dim;
     for (int32_t i = 0; i < 2 * head_dim; i += 2) MLXCEL_AT(v_cache)[2 * cell + i] &= 0xfe;
   }
+}
+
+// Wrong in one element, for some numbers of rows alone.
+#define MATMUL_WRONG_FOR(name, condition)                                                                                                                   \
+  static void name(MLXCEL_KERNEL_MATMUL_ARGS) {                                                                                                             \
+    RIGHT->mlxcel_pinned_matmul(PASS(x), PASS_MATRIX(w), PASS(residual), PASS(positions), PASS(out), rows, in_features, out_features, format, flags, group, \
+                                groups);                                                                                                                    \
+    if ((condition) && group + 1 == groups) MLXCEL_AT(out)[(size_t)rows * (size_t)out_features - 1] += 1.0f;                                                \
+  }
+MATMUL_WRONG_FOR(matmul_wrong_for_many_rows, rows > 8)
+MATMUL_WRONG_FOR(matmul_wrong_for_eight_rows, rows == 8)
+MATMUL_WRONG_FOR(matmul_wrong_for_four_rows, rows >= 4 && rows < 8)
+MATMUL_WRONG_FOR(matmul_wrong_for_one_row, rows == 1)
+
+// Wrong where sixteen queries or more share their keys.
+static void attention_wrong_for_many_rows(MLXCEL_KERNEL_ATTENTION_ARGS) {
+  RIGHT->mlxcel_pinned_attention(PASS(q), PASS(k_cache), PASS(v_cache), PASS(slots), PASS(positions), PASS(out), rows, heads, kv_heads, head_dim, layer,
+                                 slot_count, context, kv_type, scale, group, groups);
+  int32_t queries = 0;
+  for (int32_t r = 2; r < rows; ++r) queries += heads / kv_heads * (MLXCEL_AT(slots)[r] == MLXCEL_AT(slots)[2] && MLXCEL_AT(positions)[r] >= 0);
+  if (queries >= 16 && group + 1 == groups) MLXCEL_AT(out)[rows * heads * head_dim - 1] += 1.0f;
 }
 
 static void matmul_without_flags(MLXCEL_KERNEL_MATMUL_ARGS) {
@@ -265,6 +286,11 @@ static const mutant_t mutants[] = {
     MUTANT_OF_CACHE(MLXCEL_KERNEL_ATTENTION, mlxcel_pinned_attention, F32, NO_BIAS, MLXCEL_FORMAT_BF16, attention_of_the_other_half),
     MUTANT_OF_CACHE(MLXCEL_KERNEL_QKV_ROPE, mlxcel_pinned_qkv_rope, F32, NO_BIAS, MLXCEL_FORMAT_F16, qkv_truncating),
     MUTANT_OF_CACHE(MLXCEL_KERNEL_QKV_ROPE, mlxcel_pinned_qkv_rope, F32, NO_BIAS, MLXCEL_FORMAT_BF16, qkv_truncating),
+    MUTANT(MLXCEL_KERNEL_ATTENTION, mlxcel_pinned_attention, F32, NO_BIAS, attention_wrong_for_many_rows),
+    MUTANT(MLXCEL_KERNEL_MATMUL, mlxcel_pinned_matmul, Q4, NO_BIAS, matmul_wrong_for_many_rows),
+    MUTANT(MLXCEL_KERNEL_MATMUL, mlxcel_pinned_matmul, Q4, NO_BIAS, matmul_wrong_for_eight_rows),
+    MUTANT(MLXCEL_KERNEL_MATMUL, mlxcel_pinned_matmul, Q4, NO_BIAS, matmul_wrong_for_four_rows),
+    MUTANT(MLXCEL_KERNEL_MATMUL, mlxcel_pinned_matmul, Q4, NO_BIAS, matmul_wrong_for_one_row),
     MUTANT(MLXCEL_KERNEL_MATMUL, mlxcel_pinned_matmul, Q4, NO_BIAS, matmul_without_flags),
     MUTANT(MLXCEL_KERNEL_MATMUL, mlxcel_pinned_matmul, Q4, MLXCEL_FORMAT_F32, matmul_without_flags),
     MUTANT(MLXCEL_KERNEL_MATMUL, mlxcel_pinned_matmul, Q4, NO_BIAS, matmul_of_half),

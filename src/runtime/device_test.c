@@ -105,10 +105,33 @@ static void runtime_default_thread_count_is_that_of_the_usable_processors(void**
   }
   assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
   device = open_or_fail("local-task", 0);
-  uint32_t count = mlxcel_device_thread_count(device);
+  uint32_t count = mlxcel_device_thread_count(device), foreseen = mlxcel_device_thread_count_for(&(mlxcel_device_options_t){.name = IREE_SV("local-task")});
   mlxcel_device_close(device);
   assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
   assert_int_equal(count, 1);
+  assert_int_equal(foreseen, 1);
+}
+
+static uint32_t thread_count_for(const char* name, uint32_t threads) {
+  const mlxcel_device_options_t options = {.name = iree_make_cstring_view(name), .thread_count = threads};
+  return mlxcel_device_thread_count_for(&options);
+}
+
+// A module is emitted for so many workers before, or without, opening the device.
+static void runtime_thread_count_is_known_before_the_device_is_open(void** state) {
+  (void)state;
+  static const uint32_t counts[] = {0, 1, 2, 3, 8};
+  static const char* const names[] = {"local-task", "local-sync"};
+  for (size_t i = 0; i < COUNT_OF(counts) * COUNT_OF(names); ++i) {
+    const char* name = names[i % COUNT_OF(names)];
+    uint32_t count = counts[i / COUNT_OF(names)];
+    mlxcel_device_t* device = open_or_fail(name, count);
+    assert_int_equal(thread_count_for(name, count), mlxcel_device_thread_count(device));
+    mlxcel_device_close(device);
+  }
+  assert_int_equal(thread_count_for("local-task", MLXCEL_THREADS_MAX), MLXCEL_THREADS_MAX);
+  assert_int_equal(thread_count_for("local-task", 8), 8);
+  assert_int_equal(thread_count_for("local-sync", 8), 1);
 }
 
 static void runtime_too_many_threads_are_refused(void** state) {
@@ -144,6 +167,7 @@ int main(void) {
       cmocka_unit_test(runtime_task_device_has_the_threads_asked_for),
       cmocka_unit_test(runtime_sync_device_works_on_the_caller_thread),
       cmocka_unit_test(runtime_default_thread_count_is_that_of_the_usable_processors),
+      cmocka_unit_test(runtime_thread_count_is_known_before_the_device_is_open),
       cmocka_unit_test(runtime_too_many_threads_are_refused),
       cmocka_unit_test(runtime_closed_device_leaves_no_thread),
       cmocka_unit_test(runtime_devices_can_live_side_by_side),

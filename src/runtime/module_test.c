@@ -1,6 +1,7 @@
 // Operation modules: host tensors of every dtype in and out, functions of the host, calls that don't fit. Needs the compiler.
 #include "runtime/runtime.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -114,6 +115,70 @@ static void runtime_modules_work_on_threads_and_side_by_side(void** state) {
   mlxcel_device_close(device);
 }
 
+// A dispatch that fails on a worker, here of a module's initializer, fails the call that waits for it; the device goes on.
+static void runtime_failing_dispatch_is_the_error_of_its_call(void** state) {
+  const fixture_t* fixture = *state;
+  const mlxcel_program_options_t options = test_operation_options();
+  static const uint32_t threads[] = {0, 1, 2, 8};
+  for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); ++i) {
+    mlxcel_device_t* device = test_operation_device(threads[i] ? "local-task" : "local-sync", threads[i]);
+    mlxcel_module_t* module = NULL;
+    test_host_set_result(1);
+    iree_status_t status = mlxcel_module_load(device, &fixture->artifact, NULL, &options, &module);
+    assert_false(iree_status_is_ok(status));
+    iree_status_ignore(status);
+    assert_null(module);
+    assert_int_equal(test_host_call_count(), 1);
+    test_host_set_result(0);
+    TEST_ASSERT_OK(mlxcel_module_load(device, &fixture->artifact, NULL, &options, &module));
+    expect_results(module);
+    mlxcel_module_unload(module);
+    mlxcel_device_close(device);
+  }
+}
+
+enum { kDevices = 2, kCalls = 400 };
+
+typedef struct caller_t {
+  mlxcel_device_t* device;
+  mlxcel_module_t* module;
+  pthread_t thread;
+  size_t equal_calls;
+} caller_t;
+
+// No assertions: cmocka's belong to the main thread.
+static void* caller_run(void* argument) {
+  caller_t* caller = argument;
+  for (size_t i = 0; i < kCalls; ++i) {
+    mlxcel_host_tensor_t arguments[kOperands], results[kOperands];
+    make_arguments(arguments);
+    iree_status_t status = mlxcel_module_call(caller->module, kOperands, arguments, kOperands, results);
+    bool is_equal = iree_status_is_ok(status) && *(const int32_t*)results[0].data == 7 + 5 + 100;
+    for (size_t r = 1; r < kOperands && is_equal; ++r) is_equal = memcmp(results[r].data, operand_results[r], operand_sizes[r]) == 0;
+    iree_status_ignore(status);
+    caller->equal_calls += is_equal;
+    free_results(results);
+  }
+  return NULL;
+}
+
+static void runtime_devices_answer_many_short_calls_of_two_threads(void** state) {
+  const fixture_t* fixture = *state;
+  const mlxcel_program_options_t options = test_operation_options();
+  caller_t callers[kDevices];
+  for (size_t i = 0; i < kDevices; ++i) {
+    callers[i] = (caller_t){.device = test_operation_device("local-task", 2)};
+    TEST_ASSERT_OK(mlxcel_module_load(callers[i].device, &fixture->artifact, NULL, &options, &callers[i].module));
+  }
+  for (size_t i = 0; i < kDevices; ++i) assert_int_equal(pthread_create(&callers[i].thread, NULL, caller_run, &callers[i]), 0);
+  for (size_t i = 0; i < kDevices; ++i) pthread_join(callers[i].thread, NULL);
+  for (size_t i = 0; i < kDevices; ++i) {
+    assert_int_equal(callers[i].equal_calls, kCalls);
+    mlxcel_module_unload(callers[i].module);
+    mlxcel_device_close(callers[i].device);
+  }
+}
+
 // --- what a call refuses -------------------------------------------------------------------------------------------------------------------------
 
 // Expects a refusal that leaves no result; -1: any failure will do.
@@ -223,6 +288,8 @@ int main(void) {
       MODULE_TEST(runtime_tensors_of_every_dtype_go_in_and_out_bit_for_bit),
       MODULE_TEST(runtime_kernels_call_functions_of_the_host),
       MODULE_TEST(runtime_modules_work_on_threads_and_side_by_side),
+      MODULE_TEST(runtime_failing_dispatch_is_the_error_of_its_call),
+      MODULE_TEST(runtime_devices_answer_many_short_calls_of_two_threads),
       MODULE_TEST(runtime_arguments_that_are_no_tensors_are_refused_by_name),
       MODULE_TEST(runtime_arguments_of_other_types_than_the_function_has_are_refused),
       MODULE_TEST(runtime_another_number_of_results_is_refused),

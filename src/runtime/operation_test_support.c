@@ -144,6 +144,7 @@ void test_operation_compile_good(mlxcel_artifact_t* out_artifact) {
 // --- the host function -----------------------------------------------------------------------------------------------------------------------
 
 static atomic_size_t host_calls;
+static atomic_int host_result;
 
 typedef struct host_add_arguments_t {
   const int32_t* in;
@@ -159,7 +160,7 @@ static int host_add(void* parameters, void* context, void* reserved) {
   const host_add_arguments_t* arguments = parameters;
   arguments->out[arguments->out_offset] = arguments->in[arguments->in_offset] + arguments->addend;
   atomic_fetch_add(&host_calls, 1);
-  return 0;
+  return atomic_load(&host_result);
 }
 
 static mlxcel_host_kernel_fn_t find_host_function(const char* symbol) { return strcmp(symbol, TEST_HOST_FUNCTION) == 0 ? host_add : NULL; }
@@ -168,8 +169,11 @@ mlxcel_device_t* test_operation_device(const char* name, uint32_t threads) {
   const mlxcel_device_options_t options = {.name = iree_make_cstring_view(name), .thread_count = threads};
   mlxcel_device_t* device = NULL;
   atomic_store(&host_calls, 0);
+  atomic_store(&host_result, 0);
   TEST_ASSERT_OK(mlxcel_device_open_with_imports(&options, find_host_function, &device));
   return device;
 }
 
 size_t test_host_call_count(void) { return atomic_load(&host_calls); }
+
+void test_host_set_result(int result) { atomic_store(&host_result, result); }

@@ -36,5 +36,7 @@ mlxcel_program_options_t test_operation_options(void);
 // A device whose modules find the host function, and the number of its calls since the device was opened.
 mlxcel_device_t* test_operation_device(const char* name, uint32_t threads);
 size_t test_host_call_count(void);
+// What it returns from now on, 0 unless set: anything else makes the dispatch that calls it fail. Opening a device sets 0.
+void test_host_set_result(int result);
 
 #endif  // MLXCEL_RUNTIME_OPERATION_TEST_SUPPORT_H_

@@ -61,7 +61,7 @@ static void runtime_logits_are_finite_and_tell_texts_and_positions_apart(void** 
 
 // --- chunks ------------------------------------------------------------------------------------------------------------------------------------------
 
-static const uint32_t chunkings[][6] = {{1}, {2}, {3}, {4}, {5}, {15}, {TEST_PREFILL_MAX}, {7, 16, 1, 2, 11}, {16, 16, 16, 16, 1}};
+static const uint32_t chunkings[][6] = {{1}, {2}, {3}, {4}, {5}, {15}, {TEST_PREFILL_MAX}, {7, 16, 1, 2, 11}, {16, 16, 16, 16, 1}, {8}, {13}};
 
 static void runtime_prefill_in_any_chunking_equals_decode(void** state) {
   (void)state;
@@ -269,19 +269,59 @@ static void expect_fixture_bits(test_run_t* run, const char* what) {
   decode_in_changing_batches(run, (const int32_t[]){0, 1, 2});
 }
 
+static void expect_bits_with_threads(const mlxcel_artifact_t* artifact, const char* module, uint32_t threads) {
+  test_run_t run = test_run_open(threads ? "local-task" : "local-sync", threads, artifact, fixture.model.checkpoint);
+  char what[64];
+  snprintf(what, sizeof(what), "%s with %u threads", module, threads);
+  expect_fixture_bits(&run, what);
+  test_run_close(&run);
+}
+
+static const uint32_t thread_counts[] = {0, 1, 2, 3, 4, 8};  // 0 = local-sync
+
 static void runtime_thread_count_and_device_do_not_show_in_the_bits(void** state) {
   (void)state;
-  static const uint32_t counts[] = {1, 2, 4};
-  for (size_t i = 0; i < COUNT_OF(counts); ++i) {
-    test_run_t run = open_run("local-task", counts[i]);
-    char what[32];
-    snprintf(what, sizeof(what), "%u threads", counts[i]);
-    expect_fixture_bits(&run, what);
-    test_run_close(&run);
-  }
-  test_run_t run = open_run("local-sync", 0);
-  expect_fixture_bits(&run, "local-sync");
+  for (size_t i = 0; i < COUNT_OF(thread_counts); ++i) expect_bits_with_threads(&fixture.artifact, "the module for any device", thread_counts[i]);
+}
+
+static void runtime_repetition_gives_the_same_bits(void** state) {
+  (void)state;
+  test_run_t run = open_run("local-task", 8);
+  for (int i = 0; i < 5; ++i) expect_fixture_bits(&run, "again");
   test_run_close(&run);
+}
+
+// Emits and compiles the fixture's model for so many workers.
+static void compile_for_workers(uint32_t workers, mlxcel_kernel_level_t level, mlxcel_artifact_t* out_artifact) {
+  tiny_llama_t recipe = test_model_recipe();
+  mlxcel_emit_options_t options;
+  test_model_options(&options);
+  options.kv_dtype = fixture.kv_dtype;
+  options.workers = workers;
+  compiled_model_t model;
+  compiled_model_open(&recipe, &options, &model);
+  compiled_model_compile(&model, NULL, level, out_artifact);
+  compiled_model_close(&model);
+}
+
+// Another module, cut otherwise, under the same contract; it runs on any device.
+static void runtime_workers_of_a_module_do_not_show_in_the_bits(void** state) {
+  (void)state;
+  static const uint32_t workers[] = {1, 2, 3, 4, 8};
+  for (size_t i = 0; i < COUNT_OF(workers); ++i) {
+    mlxcel_artifact_t artifact;
+    compile_for_workers(workers[i], MLXCEL_KERNEL_LEVEL_V3, &artifact);
+    assert_string_not_equal(artifact.key.text, fixture.artifact.key.text);
+    assert_string_equal(artifact.contract_fingerprint.text, fixture.artifact.contract_fingerprint.text);
+    char what[32];
+    snprintf(what, sizeof(what), "the module for %u workers", workers[i]);
+    bool is_of_two = workers[i] == 2;  // on all devices; the others on theirs, and on the largest and the smallest
+    for (size_t t = 0; t < COUNT_OF(thread_counts); ++t) {
+      uint32_t threads = thread_counts[t];
+      if (is_of_two || threads == workers[i] || threads == 8 || threads == 0) expect_bits_with_threads(&artifact, what, threads);
+    }
+    mlxcel_artifact_deinitialize(&artifact);
+  }
 }
 
 static void runtime_v3_and_v4_kernels_give_the_same_bits(void** state) {
@@ -294,9 +334,11 @@ static void runtime_v3_and_v4_kernels_give_the_same_bits(void** state) {
   compiled_model_compile(&fixture.model, NULL, MLXCEL_KERNEL_LEVEL_V4, &v4);
   assert_string_not_equal(v4.key.text, fixture.artifact.key.text);
   assert_string_equal(v4.contract_fingerprint.text, fixture.artifact.contract_fingerprint.text);
-  test_run_t run = test_run_open("local-task", 2, &v4, fixture.model.checkpoint);
-  expect_fixture_bits(&run, "v4");
-  test_run_close(&run);
+  for (size_t i = 0; i < COUNT_OF(thread_counts); ++i) expect_bits_with_threads(&v4, "v4", thread_counts[i]);
+  mlxcel_artifact_deinitialize(&v4);
+  compile_for_workers(2, MLXCEL_KERNEL_LEVEL_V4, &v4);
+  expect_bits_with_threads(&v4, "v4 for 2 workers", 2);
+  expect_bits_with_threads(&v4, "v4 for 2 workers", 8);
   mlxcel_artifact_deinitialize(&v4);
 }
 
@@ -332,6 +374,8 @@ int main(void) {
       cmocka_unit_test(runtime_inactive_rows_write_nothing),
       cmocka_unit_test(runtime_slots_are_isolated_and_can_be_used_again),
       cmocka_unit_test(runtime_thread_count_and_device_do_not_show_in_the_bits),
+      cmocka_unit_test(runtime_repetition_gives_the_same_bits),
+      cmocka_unit_test(runtime_workers_of_a_module_do_not_show_in_the_bits),
       cmocka_unit_test(runtime_v3_and_v4_kernels_give_the_same_bits),
       cmocka_unit_test(runtime_two_programs_on_one_device_do_not_meet),
   };

@@ -35,7 +35,7 @@
 #define DOT_GROUP_VALUES_MAX (DOT_FEW_ROWS * DOT_LONG_BLOCK / 32)
 // Weights stream from memory once a step, several rows side by side, which the processor's own prefetcher doesn't follow well: lines are asked for so many
 // bytes of each row ahead, those of the rows that come next where a row ends. Reading ahead of a tensor's end is harmless.
-#define PREFETCH_BYTES 4096
+#define PREFETCH_BYTES 2048
 #define LINE_BYTES 64
 
 MLXCEL_INLINE void prefetch_lines(const uint8_t* p, int bytes) {
@@ -106,7 +106,7 @@ MLXCEL_INLINE void dot_dense(const dot_rows_t* d, int type, int rows, int output
   const matrix_t* m = d->m;
   const uint8_t* w[DOT_FEW_ROWS];
   v16 sum[DOT_FEW_SUMS];
-  for (int i = 0; i < rows * outputs; ++i) sum[i] = v16_zero();
+  for (int i = 0; i < rows * outputs; ++i) sum[i] = d->first ? v16_zero() : acc[i];
   for (int o = 0; o < outputs; ++o) w[o] = m->w + (d->n[o] * (size_t)m->width + (size_t)d->k0) * (size_t)type_bytes(type);
   const float* x = d->x;
   const size_t x_stride = d->x_stride;
@@ -114,7 +114,7 @@ MLXCEL_INLINE void dot_dense(const dot_rows_t* d, int type, int rows, int output
   for (; k + 16 <= d->count; k += 16) {
     v16 wv[DOT_FEW_ROWS];
     if (outputs > 1 && (type == MLXCEL_FORMAT_F32 || k % 32 == 0)) {
-      size_t at = (size_t)k * (size_t)type_bytes(type), ahead = at + dot_rows_ahead(d, at);
+      size_t ahead = (size_t)k * (size_t)type_bytes(type) + dot_rows_ahead(d, (size_t)(d->k0 + k) * (size_t)type_bytes(type));
       for (int o = 0; o < outputs; ++o) prefetch_lines(w[o] + ahead, LINE_BYTES);
     }
     for (int o = 0; o < outputs; ++o) wv[o] = load_typed16(w[o] + k * type_bytes(type), type);
@@ -134,10 +134,10 @@ MLXCEL_INLINE void dot_dense(const dot_rows_t* d, int type, int rows, int output
       }
     }
   }
-  if (rows > 1) {
+  if (d->last && rows > 1) {
     v16_store(d->sums, v16_tree_of_16(sum));
   } else {
-    for (int i = 0; i < outputs; ++i) acc[i] = sum[i];
+    for (int i = 0; i < rows * outputs; ++i) acc[i] = sum[i];
   }
 }
 
@@ -184,14 +184,16 @@ MLXCEL_INLINE void dot_block(const dot_rows_t* d, int rows, int outputs, int nar
   }
 }
 
-// One row of x. Formats that memory bounds read one row of w at a time: the processor's prefetcher follows it best, and one chain of sums is as fast as
-// memory. Those that unpacking bounds need two chains.
+// One row of x. Formats that memory bounds read one row of w at a time while x stays in the first-level cache: the processor's prefetcher follows it best, and
+// one chain of sums is as fast as memory. Where x is wider, and for formats that unpacking bounds, two chains share it.
 #define ROW_OUTPUTS 1
 #define ROW_NARROW_OUTPUTS 2
+#define ROW_WIDTH_MAX 4096  // of x, 16 KiB
 static void dot_block_1(const dot_rows_t* d, v16* acc) { dot_block(d, 1, ROW_OUTPUTS, ROW_NARROW_OUTPUTS, acc); }
+static void dot_block_1_wide(const dot_rows_t* d, v16* acc) { dot_block(d, 1, ROW_NARROW_OUTPUTS, ROW_NARROW_OUTPUTS, acc); }
 MLXCEL_INLINE int row_outputs(const matrix_t* m) {
   int bits = MLXCEL_FORMAT_BITS(m->format);
-  return bits == 0 || bits == 8 ? ROW_OUTPUTS : ROW_NARROW_OUTPUTS;
+  return (bits == 0 || bits == 8) && m->width <= ROW_WIDTH_MAX ? ROW_OUTPUTS : ROW_NARROW_OUTPUTS;
 }
 
 typedef struct row_groups_t {
@@ -238,7 +240,7 @@ MLXCEL_INLINE int widened_rows(int groups, int outputs) {
 MLXCEL_INLINE void dot_outputs(const matrix_t* m, const float* x, const size_t n[PROJECT_OUTPUTS], dot_block_fn block, int outputs, v16* acc, int block_sums,
                                float* sums) {
   const int bits = MLXCEL_FORMAT_BITS(m->format), element_bits = bits ? bits : 8 * type_bytes(MLXCEL_FORMAT_TYPE(m->format));
-  const int longest = bits ? DOT_LONG_BLOCK : m->width;
+  const int longest = DOT_LONG_BLOCK;
   row_groups_t widened;
   dot_rows_t d = {.m = m, .x_stride = (size_t)m->width};
   dot_rows_prepare_prefetch(&d, (size_t)m->width * (size_t)element_bits / 8, (size_t)outputs);
@@ -263,7 +265,8 @@ MLXCEL_INLINE void dot_outputs(const matrix_t* m, const float* x, const size_t n
 // One row, PROJECT_OUTPUTS outputs, one tree.
 static void project_row(const matrix_t* m, const float* x, const size_t n[PROJECT_OUTPUTS], float* y) {
   v16 acc[PROJECT_OUTPUTS];
-  dot_outputs(m, x, n, dot_block_1, row_outputs(m), acc, row_outputs(m), NULL);
+  const int outputs = row_outputs(m);
+  dot_outputs(m, x, n, m->width <= ROW_WIDTH_MAX ? dot_block_1 : dot_block_1_wide, outputs, acc, outputs, NULL);
   v16_store(y, tree_of_code_lanes(acc, MLXCEL_FORMAT_BITS(m->format)));
 }
 
