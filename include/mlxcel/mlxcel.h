@@ -53,7 +53,7 @@ typedef struct mlxcel_engine_options_t {
   const char* cache_folder;  // NULL = $XDG_CACHE_HOME/mlxcel
   const char* compiler;      // NULL = the one the build knows
   const char* cpu_level;     // NULL = best of this processor; "v3", "v4"
-  uint32_t threads;          // 0 = one for each processor this process may run on; the compiled module is for this device and number alone
+  uint32_t threads;          // 0 = one for each processor this process may run on; the module is compiled for this number; without a compiler, one for another serves too
   uint32_t context;          // 0 = the model's limit
   uint32_t slots;            // 0 = 1
   uint32_t prefill_chunk;    // 0 = largest compiled; else prompts are cut into chunks of at most this many tokens
@@ -65,6 +65,9 @@ typedef struct mlxcel_engine_options_t {
   // What keys and values are stored as: "f32", "f16", "bf16"; NULL = "f32". f16 and bf16 take half the memory and round each value once. Profile pinned-f32
   // only: elsewhere the checkpoint decides, and any value but NULL is refused.
   const char* kv_dtype;
+  // "auto" (NULL): packed weights move onto huge pages while the engine loads, where the machine has them and memory is free; they become this process's own.
+  // "off": the mapped files stay, which several processes share.
+  const char* huge_pages;
 } mlxcel_engine_options_t;
 void mlxcel_engine_options_initialize(mlxcel_engine_options_t* out_options);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api_pages.h"
 #include "artifact/compiler_identity.h"
 #include "build_identity.h"
 #include "contract/profiles.h"
@@ -41,6 +42,11 @@ static iree_status_t api_check_kv_dtype(const mlxcel_profile_t* profile, const c
   return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "KV cache dtype '%s' (kv_dtype, --kv-dtype) is unknown; valid: f32, f16, bf16", name);
 }
 
+static iree_status_t api_check_huge_pages(const char* mode) {
+  if (strcmp(mode, MLXCEL_HUGE_PAGES_AUTO) == 0 || strcmp(mode, MLXCEL_HUGE_PAGES_OFF) == 0) return iree_ok_status();
+  return iree_make_status(IREE_STATUS_INVALID_ARGUMENT, "huge pages '%s' (huge_pages, --huge-pages) are unknown; valid: auto, off", mode);
+}
+
 static bool api_ends_with(const char* text, const char* end) {
   size_t size = strlen(text), end_size = strlen(end);
   return size >= end_size && strcmp(text + size - end_size, end) == 0;
@@ -75,6 +81,8 @@ iree_status_t mlxcel_api_settings_resolve(const mlxcel_engine_options_t* options
   }
   IREE_RETURN_IF_ERROR(api_check_model_folder(options->model_folder));
   IREE_RETURN_IF_ERROR(api_check_profile(resolved->profile, options->precision, &resolved->precision));
+  resolved->huge_pages = api_text_or(options->huge_pages, MLXCEL_HUGE_PAGES_AUTO);
+  IREE_RETURN_IF_ERROR(api_check_huge_pages(resolved->huge_pages));
   IREE_RETURN_IF_ERROR(api_check_kv_dtype(mlxcel_profile_find(iree_make_cstring_view(resolved->profile)), options->kv_dtype, &out_settings->kv_dtype));
   return mlxcel_kernel_level_select(iree_make_cstring_view(api_text_or(options->cpu_level, "")), &out_settings->level);
 }
@@ -105,14 +113,19 @@ static iree_status_t api_build_find_compiler(const mlxcel_api_settings_t* settin
   return build->has_compiler ? mlxcel_compiler_digest(build->cache_root, options->compiler, &build->compiler_digest) : iree_ok_status();
 }
 
-iree_status_t mlxcel_api_build_emit(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
-  build->stage = "emit";
+static iree_status_t api_build_emit_for(const mlxcel_api_settings_t* settings, const mlxcel_api_build_t* build, uint32_t workers,
+                                        mlxcel_emitted_model_t* out_emitted) {
   mlxcel_emit_options_t emit_options;
   mlxcel_emit_options_initialize(&emit_options);
   emit_options.profile = iree_make_cstring_view(settings->options.profile);
-  emit_options.workers = build->workers;
+  emit_options.workers = workers;
   emit_options.kv_dtype = settings->kv_dtype;
-  IREE_RETURN_IF_ERROR(mlxcel_family_emit(build->checkpoint, &emit_options, &build->emitted));
+  return mlxcel_family_emit(build->checkpoint, &emit_options, out_emitted);
+}
+
+iree_status_t mlxcel_api_build_emit(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
+  build->stage = "emit";
+  IREE_RETURN_IF_ERROR(api_build_emit_for(settings, build, build->workers, &build->emitted));
   build->has_emitted = true;
   return api_build_find_compiler(settings, build);
 }
@@ -144,8 +157,7 @@ static void api_build_make_request(const mlxcel_api_settings_t* settings, const 
   out_request->flags = mlxcel_kernel_compile_flags(settings->level, &out_request->flag_count);
 }
 
-iree_status_t mlxcel_api_build_obtain(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
-  build->stage = "compile";
+static iree_status_t api_build_obtain_emitted(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
   const mlxcel_engine_options_t* options = &settings->options;
   mlxcel_artifact_object_t objects[MLXCEL_KERNEL_OBJECT_COUNT];
   mlxcel_artifact_request_t request;
@@ -154,6 +166,41 @@ iree_status_t mlxcel_api_build_obtain(const mlxcel_api_settings_t* settings, mlx
   IREE_RETURN_IF_ERROR(mlxcel_artifact_obtain(build->cache_root, &request, &progress, &build->artifact));
   build->has_artifact = true;
   return mlxcel_artifact_check_build(&build->artifact, &request, build->has_compiler ? &build->compiler_digest : NULL);
+}
+
+// Numbers of workers that a module may have been compiled for elsewhere, the likelier ones first. Each try costs an emission, some milliseconds.
+static const uint32_t api_other_workers[] = {2, 4, 8, 1, 16, 6, 12, 3, 24, 32, 64};
+
+// A module for another number of workers runs here too, with the same bits, only its work is cut less well.
+static iree_status_t api_build_obtain_other(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
+  mlxcel_emitted_model_t wanted = build->emitted;
+  for (size_t i = 0; i < IREE_ARRAYSIZE(api_other_workers); ++i) {
+    if (api_other_workers[i] == build->workers) continue;
+    iree_status_t status = api_build_emit_for(settings, build, api_other_workers[i], &build->emitted);
+    if (iree_status_is_ok(status)) status = api_build_obtain_emitted(settings, build);
+    if (iree_status_is_ok(status)) {
+      mlxcel_emitted_model_deinitialize(&wanted);
+      return status;
+    }
+    mlxcel_emitted_model_deinitialize(&build->emitted);
+    build->emitted = wanted;
+    if (!iree_status_is_not_found(status)) return status;
+    iree_status_ignore(status);
+  }
+  return iree_status_from_code(IREE_STATUS_NOT_FOUND);
+}
+
+iree_status_t mlxcel_api_build_obtain(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {
+  build->stage = "compile";
+  iree_status_t status = api_build_obtain_emitted(settings, build);
+  if (build->has_compiler || !iree_status_is_not_found(status)) return status;
+  iree_status_t other = api_build_obtain_other(settings, build);
+  if (iree_status_is_not_found(other)) {  // the message of the module that was asked for
+    iree_status_ignore(other);
+    return status;
+  }
+  iree_status_ignore(status);
+  return other;
 }
 
 iree_status_t mlxcel_api_build_compile(const mlxcel_api_settings_t* settings, mlxcel_api_build_t* build) {

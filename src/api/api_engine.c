@@ -104,7 +104,7 @@ static iree_status_t api_engine_build(mlxcel_engine_t* engine, const mlxcel_api_
   uint32_t context = 0;
   IREE_RETURN_IF_ERROR(api_engine_open_device(engine, &settings->options));
   IREE_RETURN_IF_ERROR(mlxcel_api_build_open(settings, &engine->build));
-  mlxcel_api_pages_start(engine->build.checkpoint, &engine->pages);
+  if (strcmp(settings->options.huge_pages, MLXCEL_HUGE_PAGES_AUTO) == 0) mlxcel_api_pages_start(engine->build.checkpoint, &engine->pages);
   engine->build.workers = mlxcel_device_thread_count(engine->device);
   IREE_RETURN_IF_ERROR(api_engine_resolve(engine, &settings->options, &context));
   IREE_RETURN_IF_ERROR(mlxcel_api_build_emit(settings, &engine->build));

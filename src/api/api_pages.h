@@ -7,6 +7,10 @@
 
 #include "checkpoint/checkpoint.h"
 
+// Values of mlxcel_engine_options_t.huge_pages.
+#define MLXCEL_HUGE_PAGES_AUTO "auto"
+#define MLXCEL_HUGE_PAGES_OFF "off"
+
 typedef struct mlxcel_api_pages_t {
   const mlxcel_checkpoint_t* checkpoint;
   atomic_bool stop;

@@ -78,6 +78,10 @@ static void api_options_out_of_range_are_refused_by_value(void** state) {
   expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "KV cache dtype 'q8' (kv_dtype, --kv-dtype) is unknown; valid: f32, f16, bf16");
   options = make_options(state);
   options.profile = "mlx-cpu-0.32.4";
+  options.kv_dtype = NULL;
+  options.huge_pages = "gigantic";
+  expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "huge pages 'gigantic' (huge_pages, --huge-pages) are unknown; valid: auto, off");
+  options.huge_pages = NULL;
   options.kv_dtype = "f32";
   expect_refused(&options, MLXCEL_ERROR_INVALID_ARGUMENT, "options", "isn't a choice under profile mlx-cpu-0.32.4, where the checkpoint decides");
   options = make_options(state);

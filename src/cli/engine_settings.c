@@ -16,6 +16,7 @@
 static const char* const devices[] = {"local-task", "local-sync", "cuda", "hip", "metal", NULL};
 static const char* const profiles[] = {"pinned-f32", "mlx-cpu-0.32.4", NULL};  // those that run models, the default first; cli_profile_choices_test compares
 static const char* const precisions[] = {"f32", "f16", "bf16", "checkpoint", NULL};
+static const char* const huge_pages[] = {"auto", "off", NULL};
 static const char* const kv_dtypes[] = {"f32", "f16", "bf16", NULL};
 static const char* const quants[] = {"packed", "dense", NULL};
 static const char* const backends[] = {"xla", NULL};
@@ -80,6 +81,14 @@ const mlxcel_cli_option_t mlxcel_cli_target_options[MLXCEL_CLI_TARGET_OPTION_COU
      .environment = "MLXCEL_KV_DTYPE",
      .help = "what keys and values are stored as under pinned-f32: f32, f16, bf16 (half the memory, each value rounded once); refused under "
              "mlx-cpu-0.32.4, where the checkpoint decides (default f32)"},
+    {.name = "huge-pages",
+     .type = MLXCEL_CLI_CHOICE,
+     .metavar = "MODE",
+     TARGET(huge_pages),
+     .choices = huge_pages,
+     .environment = "MLXCEL_HUGE_PAGES",
+     .help = "packed weights: auto moves them onto huge pages while loading (faster; they become this process's own memory), off leaves the mapped files, "
+             "which processes share (default auto)"},
     {.name = "quant",
      .type = MLXCEL_CLI_CHOICE,
      .metavar = "FORM",
@@ -231,6 +240,7 @@ void mlxcel_cli_engine_options_make(const mlxcel_cli_target_settings_t* target, 
   out_options->profile = target->profile;
   out_options->precision = target->precision;
   out_options->kv_dtype = target->kv_dtype;
+  out_options->huge_pages = target->huge_pages;
   out_options->cache_folder = target->cache_folder;
   out_options->compiler = target->compiler;
   out_options->cpu_level = target->cpu_level;

@@ -14,6 +14,7 @@ typedef struct mlxcel_cli_target_settings_t {
   const char* profile;
   const char* precision;
   const char* kv_dtype;
+  const char* huge_pages;
   const char* quant;
   const char* backend;
   const char* cpu_level;
@@ -21,7 +22,7 @@ typedef struct mlxcel_cli_target_settings_t {
   const char* compiler;
   bool verbose, quiet;
 } mlxcel_cli_target_settings_t;
-#define MLXCEL_CLI_TARGET_OPTION_COUNT 12
+#define MLXCEL_CLI_TARGET_OPTION_COUNT 13
 #define MLXCEL_CLI_TARGET_SHARED_COUNT \
   7  // the first ones, which developers' commands honour too: model, device, profile, cpu-level, cache-dir, compiler, quiet
 extern const mlxcel_cli_option_t mlxcel_cli_target_options[MLXCEL_CLI_TARGET_OPTION_COUNT];

@@ -19,7 +19,7 @@
 #else
 #define DOT_FEW_ROWS_MAX 1  // v3's registers don't hold more sums
 #endif
-#define DOT_ORDERED_MAX 65536  // elements of x that are put into the order of lanes that four-bit codes have: 256 KiB of the stack
+#define DOT_ORDERED_MAX 32768  // elements of x that are put into the order of lanes that four-bit codes have: 128 KiB of the stack
 #define DOT_FEW_SUMS 16
 // A tile's sums stay in registers: 24 of v4's 32; on v3, half of the lanes of two outputs at a time, 12 of 16.
 #define TILE_ROWS 6
