@@ -22,6 +22,7 @@ CASES = json.loads((DATA / "smollm2-greedy-fp64.json").read_text())["cases"]
 CASE_NAMES = [case["prompt"] for case in CASES]
 DEVICES = ("local-task", "local-sync")
 CHUNKS = (8, 32, 128)
+THREADS = (1, 2, 3, 4, 8)  # each is a module of its own
 STOP_ID, STOP_TEXT = 2, "<|im_end|>"
 GENERATED = 64
 NARROW_GENERATED = 16
@@ -84,13 +85,29 @@ def test_first_logits_agree_with_float64(
     assert error <= rounding_bound(oracle, exact, BOUND_TRIALS)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("chunk", CHUNKS)
 def test_logits_are_bit_identical_over_threads_and_chunks(
     program: Program, model: Path, baseline: np.ndarray, threads: int, chunk: int
 ) -> None:
     options = ("-t", str(threads), "--chunk", str(chunk), "--ignore-eos")
     assert_same_bits(program.generate(model, LONG_PROMPT, 8, *options).logits, baseline)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 100])
+def test_logits_are_bit_identical_with_chunks_that_fit_no_function(
+    program: Program, model: Path, baseline: np.ndarray, chunk: int
+) -> None:
+    options = ("-t", "2", "--chunk", str(chunk), "--ignore-eos")
+    assert_same_bits(program.generate(model, LONG_PROMPT, 8, *options).logits, baseline)
+
+
+def test_logits_are_bit_identical_when_repeated(
+    program: Program, model: Path, baseline: np.ndarray
+) -> None:
+    for _ in range(3):
+        answer = program.generate(model, LONG_PROMPT, 8, "-t", "2", "--ignore-eos")
+        assert_same_bits(answer.logits, baseline)
 
 
 def test_logits_are_bit_identical_on_local_sync(
@@ -106,8 +123,11 @@ def test_v4_kernels_give_the_bits_of_v3(
     flags = set(Path("/proc/cpuinfo").read_text().partition("flags")[2].partition("\n")[0].split())
     if not V4_FLAGS <= flags:
         pytest.skip(f"this CPU lacks {', '.join(sorted(V4_FLAGS - flags))}: no v4 kernels here")
-    answer = program.generate(model, LONG_PROMPT, 8, "--ignore-eos", level="v4")
-    assert_same_bits(answer.logits, baseline)
+    for threads in (1, 2, 8):
+        options = ("-t", str(threads), "--ignore-eos")
+        assert_same_bits(
+            program.generate(model, LONG_PROMPT, 8, *options, level="v4").logits, baseline
+        )
 
 
 @pytest.mark.parametrize("dtype", CACHE_DIGITS)
