@@ -8,6 +8,7 @@
 
 typedef struct compile_settings_t {
   mlxcel_cli_target_settings_t target;
+  mlxcel_cli_run_settings_t run;  // threads only
   bool json;
 } compile_settings_t;
 
@@ -16,6 +17,7 @@ static const mlxcel_cli_option_t output_options[] = {
 };
 static const mlxcel_cli_group_t groups[] = {
     {"model and device", mlxcel_cli_target_options, MLXCEL_CLI_TARGET_OPTION_COUNT, offsetof(compile_settings_t, target)},
+    {"running it later", mlxcel_cli_run_options, MLXCEL_CLI_RUN_SHARED_COUNT, offsetof(compile_settings_t, run)},  // the module is cut for so many workers
     {"output", output_options, 1, offsetof(compile_settings_t, json)},
 };
 
@@ -45,7 +47,7 @@ static int run_compile(void* settings_memory, const mlxcel_cli_parsed_t* parsed)
   mlxcel_cli_progress_t progress;
   mlxcel_cli_progress_initialize(&progress_options, &progress);
   mlxcel_engine_options_t options;
-  mlxcel_cli_engine_options_make(&settings->target, NULL, &options);
+  mlxcel_cli_engine_options_make(&settings->target, &settings->run, &options);
   options.progress = notify_step;
   options.user_data = &progress;
   bool cache_hit = false;
@@ -64,7 +66,7 @@ const mlxcel_cli_command_t mlxcel_cli_command_compile = {
     .summary = "compile a model into the cache, without running it",
     .usage = "-m FOLDER [options]",
     .groups = groups,
-    .group_count = 2,
+    .group_count = 3,
     .settings_size = sizeof(compile_settings_t),
     .run = run_compile,
 };
