@@ -53,7 +53,7 @@ typedef struct mlxcel_engine_options_t {
   const char* cache_folder;  // NULL = $XDG_CACHE_HOME/mlxcel
   const char* compiler;      // NULL = the one the build knows
   const char* cpu_level;     // NULL = best of this processor; "v3", "v4"
-  uint32_t threads;          // 0 = one for each processor this process may run on; the module is compiled for this number; without a compiler, one for another serves too
+  uint32_t threads;          // 0 = one for each processor this process may run on; the module is compiled for so many (without a compiler any other serves)
   uint32_t context;          // 0 = the model's limit
   uint32_t slots;            // 0 = 1
   uint32_t prefill_chunk;    // 0 = largest compiled; else prompts are cut into chunks of at most this many tokens

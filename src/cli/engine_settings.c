@@ -109,7 +109,7 @@ const mlxcel_cli_option_t mlxcel_cli_run_options[MLXCEL_CLI_RUN_OPTION_COUNT] = 
      RUN(threads),
      .minimum = 0,
      .maximum = MLXCEL_THREADS_MAX,
-     .help = "workers; 0 = one for each processor that this process may use (default 0)"},
+     .help = "workers; 0 = one for each processor that this process may use; each number is a module of its own (default 0)"},
     // Behind the shared one (MLXCEL_CLI_RUN_SHARED_COUNT).
     {.name = "ctx",
      .short_name = 'c',

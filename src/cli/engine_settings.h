@@ -55,7 +55,7 @@ int mlxcel_cli_target_check(const mlxcel_cli_target_settings_t* target);
 // The same for what can be told of sampling settings before a model is loaded: no stop string is empty.
 int mlxcel_cli_sampling_check(const mlxcel_cli_sampling_settings_t* settings);
 
-// Fills |out_options| (|run| may be NULL: compile only). The strings are borrowed from |target|.
+// Fills |out_options| (|run| may be NULL: all automatic). The strings are borrowed from |target|.
 void mlxcel_cli_engine_options_make(const mlxcel_cli_target_settings_t* target, const mlxcel_cli_run_settings_t* run, mlxcel_engine_options_t* out_options);
 
 // Opens the engine with progress on stderr, stopped by Ctrl-C. Returns an exit code; the engine is closed by the caller.

@@ -99,6 +99,17 @@ def test_generate_json_is_one_object_with_the_documented_keys(run: Runner) -> No
 
 
 @needs_model
+def test_compiling_ahead_serves_a_run_with_as_many_threads(run: Runner, tmp_path: Path) -> None:
+    cache = ("--cache-dir", str(tmp_path))
+    absent = ("--compiler", str(tmp_path / "absent"))
+    ahead = run("compile", "-m", MODEL, "-t", "3", "--json", *cache)
+    assert json.loads(ahead.stdout)["cache"] == "miss", ahead.stderr.decode()
+    assert generate(run, "-p", PROMPT, "-t", "3", *cache, *absent).returncode == 0
+    other = generate(run, "-p", PROMPT, "-t", "5", *cache, *absent)  # a module that isn't there
+    assert other.returncode == 1 and b"absent" in other.stderr
+
+
+@needs_model
 def test_second_run_finds_the_module_in_the_cache(run: Runner) -> None:
     generate(run, "-p", PROMPT)
     timings = json.loads(generate(run, "-p", PROMPT, "--json").stdout)["timings"]
