@@ -19,7 +19,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from compare import find_gguf
+from models import find_demo_gguf
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "python"))
@@ -144,7 +144,7 @@ def main() -> int:
     parser.add_argument("--gguf", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=OUTPUT)
     options = parser.parse_args()
-    gguf = options.gguf or find_gguf()
+    gguf = options.gguf or find_demo_gguf()
     head = {
         "made_by": "bench/make_tokenize_fixture.py",
         "program": f"llama-tokenize of {peer_version()}",

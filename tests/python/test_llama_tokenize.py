@@ -78,10 +78,10 @@ def test_invalid_utf8_gets_the_ids_of_its_replacement(smollm2: Driver) -> None:
 def test_llama_tokenize_still_gives_the_ids_of_the_fixture() -> None:
     if not PEER.is_file():
         pytest.skip(f"{PEER} is not there: run bench/setup-peer.sh")
-    from compare import find_gguf
     from make_tokenize_fixture import make_case
+    from models import find_demo_gguf
 
-    gguf = find_gguf()
+    gguf = find_demo_gguf()
     assert gguf.name == FIXTURE["gguf"]
     for case in CASES:
         assert make_case(PEER, gguf, case_bytes(case)) == case
