@@ -44,7 +44,7 @@ static void wait_until_fired(iree_async_semaphore_t* semaphore, uint64_t value) 
     while (sem_wait(&waiter->fired) != 0 && errno == EINTR) continue;
   } else {
     iree_status_ignore(status);
-    waiter_release(waiter);  // no callback will come
+    atomic_store_explicit(&waiter->owners, 1, memory_order_relaxed);  // no callback will come
   }
   waiter_release(waiter);
 }
@@ -56,7 +56,8 @@ iree_status_t __wrap_iree_async_semaphore_multi_wait(iree_async_wait_mode_t wait
                                                      iree_host_size_t count, iree_timeout_t timeout, iree_async_wait_flags_t flags, iree_allocator_t allocator);
 
 iree_status_t __wrap_iree_async_semaphore_multi_wait(iree_async_wait_mode_t wait_mode, iree_async_semaphore_t** semaphores, const uint64_t* minimum_values,
-                                                     iree_host_size_t count, iree_timeout_t timeout, iree_async_wait_flags_t flags, iree_allocator_t allocator) {
+                                                     iree_host_size_t count, iree_timeout_t timeout, iree_async_wait_flags_t flags,
+                                                     iree_allocator_t allocator) {
   if (count == 1 && iree_timeout_is_infinite(timeout)) wait_until_fired(semaphores[0], minimum_values[0]);
   return __real_iree_async_semaphore_multi_wait(wait_mode, semaphores, minimum_values, count, timeout, flags, allocator);
 }

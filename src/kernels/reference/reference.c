@@ -234,7 +234,7 @@ void mlxcel_reference_qkv_rope(MLXCEL_KERNEL_QKV_ROPE_ARGS) {
     }
     for (size_t h = 0; h < (size_t)kv_heads; ++h) {
       size_t cell = cell_at((size_t)layer, (size_t)slot_count, (size_t)MLXCEL_AT(slots)[r], (size_t)kv_heads, h, (size_t)context, position, dim);
-      float values[REFERENCE_HEAD_DIM_MAX];
+      float values[REFERENCE_HEAD_DIM_MAX] = {0};
       project_head(&k_matrix, row, h, dim, row_cos, row_sin, half, values);
       for (size_t d = 0; d < dim; ++d) mlxcel_reference_narrow(MLXCEL_AT(k_cache), kv_type, cell + d, values[d]);
       project_head(&v_matrix, row, h, dim, row_cos, row_sin, 0, values);
