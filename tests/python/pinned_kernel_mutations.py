@@ -108,7 +108,7 @@ WIDENED_REST = "load_typed_first(p + i * type_bytes(type), type, count - i)"
 ORDERED_TREE = "parted[i] = v16_part_halves(a[i]);"
 INTERLEAVED = "v16_store(ordered + k, v16_interleave_halves(v16_load(x + k)));"
 # Blocks of k of one row. Those of codes are longer than the oracle's rows, so edits that concern their order shorten them.
-LONGEST = "  const int longest = bits ? DOT_LONG_BLOCK : m->width;\n"
+LONGEST = "  const int longest = DOT_LONG_BLOCK;\n"
 SHORT = "  const int longest = bits ? 256 : m->width;\n"
 ROW_SETUP = (
     "  row_groups_t widened;\n"
