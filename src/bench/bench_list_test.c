@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "bench/bench_list.h"
+#include "bench/bench_test_util.h"
 
 static void assert_list(const char* text, size_t count, const uint32_t* values) {
   mlxcel_bench_list_t list = {.count = 0};
@@ -15,16 +15,6 @@ static void assert_list(const char* text, size_t count, const uint32_t* values) 
   assert_memory_equal(list.values, values, count * sizeof(*values));
 }
 #define LIST(text, ...) assert_list(text, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), (const uint32_t[]){__VA_ARGS__})
-
-static void assert_refused(iree_status_t status, const char* const* words) {
-  assert_true(iree_status_is_invalid_argument(status));
-  char text[512];
-  mlxcel_status_text(status, text, sizeof(text));
-  iree_status_free(status);
-  for (size_t i = 0; words[i]; ++i) {
-    if (!strstr(text, words[i])) fail_msg("'%s' lacks '%s'", text, words[i]);
-  }
-}
 
 static void lists_hold_numbers_and_ranges(void** state) {
   (void)state;
@@ -84,10 +74,10 @@ static void lists_refuse_other_text_and_quote_it(void** state) {
     mlxcel_bench_list_t list = {.count = 0};
     char quoted[64];
     snprintf(quoted, sizeof(quoted), "'%s'", texts[i]);
-    assert_refused(mlxcel_bench_list_append(iree_make_cstring_view(texts[i]), 0, 1000, &list), (const char* const[]){quoted, "from 0 to 1000", NULL});
+    bench_assert_refused(mlxcel_bench_list_append(iree_make_cstring_view(texts[i]), 0, 1000, &list), (const char* const[]){quoted, "from 0 to 1000", NULL});
   }
   mlxcel_bench_list_t list = {.count = 0};
-  assert_refused(mlxcel_bench_list_append(IREE_SV("0"), 1, 4, &list), (const char* const[]){"'0'", "from 1 to 4", NULL});
+  bench_assert_refused(mlxcel_bench_list_append(IREE_SV("0"), 1, 4, &list), (const char* const[]){"'0'", "from 1 to 4", NULL});
 }
 
 static void lists_are_bounded(void** state) {
@@ -95,7 +85,7 @@ static void lists_are_bounded(void** state) {
   mlxcel_bench_list_t list = {.count = 0};
   assert_true(iree_status_is_ok(mlxcel_bench_list_append(IREE_SV("1-64"), 0, 1000, &list)));
   assert_int_equal(list.count, MLXCEL_BENCH_VALUES_MAX);
-  assert_refused(mlxcel_bench_list_append(IREE_SV("65"), 0, 1000, &list), (const char* const[]){"more than 64", NULL});
+  bench_assert_refused(mlxcel_bench_list_append(IREE_SV("65"), 0, 1000, &list), (const char* const[]){"more than 64", NULL});
 }
 
 static void pairs_are_two_numbers_above_zero(void** state) {
@@ -108,7 +98,7 @@ static void pairs_are_two_numbers_above_zero(void** state) {
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); ++i) {
     char quoted[64];
     snprintf(quoted, sizeof(quoted), "'%s'", texts[i]);
-    assert_refused(mlxcel_bench_pair_parse(iree_make_cstring_view(texts[i]), 1000, &prompt, &gen), (const char* const[]){quoted, "from 1 to 1000", NULL});
+    bench_assert_refused(mlxcel_bench_pair_parse(iree_make_cstring_view(texts[i]), 1000, &prompt, &gen), (const char* const[]){quoted, "from 1 to 1000", NULL});
   }
 }
 

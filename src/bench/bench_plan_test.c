@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "bench/bench_plan.h"
+#include "bench/bench_test_util.h"
 
 // "model/threads/parallel/batch name; " of every case.
 static void print_plan(const mlxcel_bench_lists_t* lists, char* buffer, size_t capacity) {
@@ -24,16 +24,7 @@ static void print_plan(const mlxcel_bench_lists_t* lists, char* buffer, size_t c
   mlxcel_bench_plan_deinitialize(&plan);
 }
 
-static void assert_refused(iree_status_t status, const char* const* words) {
-  assert_true(iree_status_is_invalid_argument(status));
-  char text[512];
-  mlxcel_status_text(status, text, sizeof(text));
-  iree_status_free(status);
-  for (size_t i = 0; words[i]; ++i) {
-    if (!strstr(text, words[i])) fail_msg("'%s' lacks '%s'", text, words[i]);
-  }
-}
-#define REFUSED(status, ...) assert_refused(status, (const char* const[]){__VA_ARGS__, NULL})
+#define REFUSED(status, ...) bench_assert_refused(status, (const char* const[]){__VA_ARGS__, NULL})
 
 static void empty_lists_make_the_two_default_cases(void** state) {
   (void)state;
