@@ -357,7 +357,7 @@ static void append_operands(mlxcel_strbuf_t* text, const mlxcel_dispatch_t* disp
 
 // Workers take workgroups in order as they become free, and a workgroup begins with what it hasn't got in its caches: two for each worker, which the kernels'
 // shrinking shares let finish together, and one for a lone worker. IREE hands out eight workgroups at a time as soon as there are eight for each worker: work
-// of uneven units gets one less, for an unknown number of workers as if there were two.
+// of uneven units gets one less. For an unknown number of workers there are as many as that for two, and the most for work of so many units.
 #define WORKGROUPS_A_WORKER 2
 #define WORKGROUPS_A_CLAIM 8
 #define WORKERS_SUPPOSED 2
